@@ -1,8 +1,9 @@
 import { randomFillSync } from 'node:crypto'
-import { mkdir, readFile } from 'node:fs/promises'
+import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Bench, Measurement, RunOptions, Scale } from './bench.ts'
 import { LoadedServer } from './loaded-server.ts'
+import { residentBytes } from './resident-bytes.ts'
 
 const MIB = 1024 * 1024
 
@@ -21,12 +22,6 @@ const SIZES: Readonly<Record<Scale, Size>> = {
 }
 const METRIC = 'growth'
 const LOOK_MS = 20
-
-/** Works on Linux only. */
-async function residentBytes(pid: number): Promise<number> {
-  const status = await readFile(`/proc/${pid}/status`, 'utf8')
-  return Number(/^VmRSS:\s+(\d+) kB$/m.exec(status)?.[1]) * 1024
-}
 
 async function highestDuring(pid: number, work: () => Promise<void>): Promise<number> {
   let highest = 0

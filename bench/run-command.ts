@@ -24,6 +24,7 @@ import { search } from './search.ts'
 import { small } from './small.ts'
 import { start } from './start.ts'
 import { status } from './status.ts'
+import { steady } from './steady.ts'
 import { TABLE_SUBJECTS } from './table/goals.ts'
 import { goalsMet, tableMarkdown } from './table/table.ts'
 import { takedowns } from './takedowns.ts'
@@ -47,6 +48,7 @@ const BENCHES: readonly Bench[] = [
   fair,
   loop,
   memory,
+  steady,
   scale,
   cores,
   fleet,

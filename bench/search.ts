@@ -1,11 +1,14 @@
 import { once } from 'node:events'
+import { readFileSync } from 'node:fs'
 import { mkdir } from 'node:fs/promises'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { createServer } from '../adapters/node-http/index.ts'
 import { createEngine } from '../src/index.ts'
-import type { Bench, Measurement, Scale } from './bench.ts'
+import { hasPostgres, startPostgres } from '../test/support/postgres-server.ts'
+import type { Bench, Measurement, RunOptions, Scale } from './bench.ts'
 import { type FilledEngine, filledStore } from './list/filled-engine.ts'
+import { filledPostgres } from './list/filled-postgres.ts'
 
 /** Numbers of records, by subject. */
 const SIZES: Readonly<Record<Scale, Readonly<Record<string, number>>>> = {
@@ -33,12 +36,30 @@ const QUERIES: ReadonlyArray<[metric: string, pathOf: (turn: number, cid: string
   ['psa-meta', turn => psa(`meta=%7B%22found%22%3A%22yes%22%7D&limit=${10 + turn}`)],
 ]
 const LARGEST_RATIO = 2
+const NANOSECONDS_PER_MS = 1e6
 
 const list = (query: string): string => `/api/v3/users/me/uploads?${query}`
 const psa = (query: string): string => `/psa/pins?${query}`
 
-/** Measures each query by the processor time of this process, which runs the server. No two queries are equal. */
-async function ask({ engine, account, cids }: FilledEngine, rounds: number): Promise<Map<string, number[]>> {
+/** Returns the processor time in ms of this process, which runs the server, and of a database's connections. */
+function spent(database: number | null): number {
+  const { user, system } = process.cpuUsage()
+  const own = (user + system) / 1_000
+  if (database === null) return own
+  const children = readFileSync(`/proc/${database}/task/${database}/children`, 'utf8').split(' ').filter(Boolean)
+  const times = children.map(pid => Number(readFileSync(`/proc/${pid}/schedstat`, 'utf8').split(' ')[0]))
+  return own + times.reduce((sum, time) => sum + time, 0) / NANOSECONDS_PER_MS
+}
+
+/**
+ * Measures each query by processor time. No two queries are equal.
+ *
+ * @param database process of the database; null for SQLite
+ */
+async function ask(
+  { engine, account, cids }: FilledEngine,
+  { rounds, database }: { rounds: number; database: number | null },
+): Promise<Map<string, number[]>> {
   const { secret } = await engine.keys.create(account, { name: 'search' })
   const server = createServer(engine).listen(0, '127.0.0.1')
   await once(server, 'listening')
@@ -48,13 +69,13 @@ async function ask({ engine, account, cids }: FilledEngine, rounds: number): Pro
     for (let turn = -1; turn < rounds; turn++) {
       for (const [metric, pathOf] of QUERIES) {
         const path = pathOf(turn + 1, cids[(turn + 1) % cids.length] ?? '')
-        const before = process.cpuUsage()
+        const before = spent(database)
         const response = await fetch(base + path, { headers: { authorization: `Bearer ${secret}` } })
         const text = await response.text()
-        const { user, system } = process.cpuUsage(before)
+        const ms = spent(database) - before
         if (!response.ok) throw new Error(`${path} was answered ${response.status}: ${text.slice(0, 300)}`)
         // The first round is a warm-up.
-        if (turn >= 0) values.set(metric, [...(values.get(metric) ?? []), (user + system) / 1_000])
+        if (turn >= 0) values.set(metric, [...(values.get(metric) ?? []), ms])
       }
     }
   } finally {
@@ -64,33 +85,73 @@ async function ask({ engine, account, cids }: FilledEngine, rounds: number): Pro
   return values
 }
 
+/** Measures each size of a catalogue. The names of the subjects begin with `prefix`. */
+async function measure(
+  { dir, scale, rounds, progress, signal }: RunOptions,
+  {
+    prefix,
+    database,
+    fill,
+  }: { prefix: string; database: number | null; fill: (dir: string, size: number) => Promise<FilledEngine> },
+): Promise<Measurement[]> {
+  const measurements: Measurement[] = []
+  for (const [name, size] of Object.entries(SIZES[scale])) {
+    signal.throwIfAborted()
+    const subject = prefix + name
+    progress(`${size} records: ${subject}`)
+    const own = join(dir, subject)
+    await mkdir(own)
+    const filled = await fill(own, size)
+    try {
+      for (const [metric, values] of await ask(filled, { rounds, database })) {
+        measurements.push({ subject, metric, unit: 'ms', better: 'lower', values })
+      }
+    } finally {
+      await filled.engine.stop()
+    }
+  }
+  return measurements
+}
+
+async function filledSqlite(dataDir: string, size: number, samples: number): Promise<FilledEngine> {
+  const filled = await filledStore(dataDir, size, samples)
+  await filled.engine.stop()
+  // The pinning API needs a node that others can reach.
+  return { ...filled, engine: await createEngine({ dataDir, network: { enabled: true } }) }
+}
+
+async function ofPostgres(options: RunOptions): Promise<Measurement[]> {
+  if (!hasPostgres) return []
+  const server = await startPostgres()
+  try {
+    return await measure(options, {
+      ...{ prefix: 'postgres-', database: server.pid ?? null },
+      fill: async (dir, records) =>
+        filledPostgres(dir, { database: await server.fresh(), records, samples: options.rounds + 1 }),
+    })
+  } finally {
+    await server.stop()
+  }
+}
+
 export const search: Bench = {
   name: 'search',
-  minutes: 4,
+  minutes: 8,
   describe: scale => {
     const sizes = Object.values(SIZES[scale]).map(size => size.toLocaleString('en'))
-    return `processor time of searches and of pages of the pinning API, over HTTP, in accounts of ${sizes.join(', ')} records`
+    return (
+      'processor time of searches and of pages of the pinning API, over HTTP. ' +
+      `Accounts have ${sizes.join(', ')} records, in SQLite and, if installed, in PostgreSQL`
+    )
   },
-  targets: QUERIES.map(([metric]) => ({ subject: 'many', metric, against: 'few', atLeast: 1 / LARGEST_RATIO })),
-  async run({ dir, scale, rounds, progress, signal }) {
-    const measurements: Measurement[] = []
-    for (const [subject, size] of Object.entries(SIZES[scale])) {
-      signal.throwIfAborted()
-      progress(`${size} records`)
-      const own = join(dir, subject)
-      await mkdir(own)
-      const filled = await filledStore(own, size, rounds + 1)
-      await filled.engine.stop()
-      // The pinning API needs a node that others can reach.
-      filled.engine = await createEngine({ dataDir: own, network: { enabled: true } })
-      try {
-        for (const [metric, values] of await ask(filled, rounds)) {
-          measurements.push({ subject, metric, unit: 'ms', better: 'lower', values })
-        }
-      } finally {
-        await filled.engine.stop()
-      }
-    }
-    return measurements
+  targets: ['', ...(hasPostgres ? ['postgres-'] : [])].flatMap(prefix =>
+    QUERIES.map(([metric]) => ({
+      ...{ subject: `${prefix}many`, metric, against: `${prefix}few`, atLeast: 1 / LARGEST_RATIO },
+    })),
+  ),
+  async run(options) {
+    const fill = (dir: string, size: number) => filledSqlite(dir, size, options.rounds + 1)
+    const sqlite = await measure(options, { prefix: '', database: null, fill })
+    return [...sqlite, ...(await ofPostgres(options))]
   },
 }

@@ -108,8 +108,8 @@ const promises: readonly KeptPromise[] = [
   {
     promise: 'a PostgreSQL search for a common word counts no further than needed',
     file: 'adapters/postgres/record-lists.ts',
-    find: 'this.#countUpTo(questionOf(list, filter), enough + 1)',
-    replace: 'this.#countUpTo(questionOf(list, filter), 1_000_000)',
+    find: 'this.#countFirst(list, filter, read, enough + 1)',
+    replace: 'this.#countFirst(list, filter, read, 1_000_000)',
     test: { file: 'test/adapters/postgres/pages.test.ts', name: 'with a common word visit the list up to the page' },
   },
   {
@@ -370,7 +370,7 @@ const promises: readonly KeptPromise[] = [
   },
   {
     promise: 'a search for unfinished records skips pinned ones by an index',
-    file: 'adapters/postgres/record-lists.ts',
+    file: 'adapters/postgres/record-conditions.ts',
     find: "    if (!statuses.includes('pinned')) conditions.is(NOT_PINNED)\n",
     replace: '',
     test: pages('by status count only records that are'),
@@ -378,9 +378,23 @@ const promises: readonly KeptPromise[] = [
   {
     promise: 'an expired record that is not pinned is subtracted once',
     file: 'adapters/postgres/record-lists.ts',
-    find: "account_id = $1 AND ${live('$2')} AND ${NOT_PINNED}",
-    replace: 'account_id = $1 AND ${NOT_PINNED}',
+    find: '${where} AND ${live(time)} AND ${NOT_PINNED}',
+    replace: '${where} AND ${NOT_PINNED}',
     test: pages('by status count only records that are'),
+  },
+  {
+    promise: 'the number of records before a time leaves out newer ones of the same place',
+    file: 'adapters/postgres/record-lists.ts',
+    find: 'AND created_at >= ${time}\n',
+    replace: 'AND created_at > ${time}\n',
+    test: pages('by time count and skip few records, in'),
+  },
+  {
+    promise: 'a page before a time does not skip newer records one by one',
+    file: 'adapters/postgres/record-conditions.ts',
+    find: 'search === undefined || isBounded(search)',
+    replace: 'search === undefined',
+    test: pages('by time count and skip few records, in'),
   },
   {
     promise: 'pages subtract expired records from places',

@@ -1,39 +1,43 @@
 import { EXACT_MATCHES, type NumberedPage, type Page, type PageRequest } from '../../src/catalogue/page.ts'
-import type { RecordFilter, RecordRow, RecordSearch } from '../../src/catalogue/records.ts'
+import type { RecordFilter, RecordRow } from '../../src/catalogue/records.ts'
 import { usageOf } from '../../src/catalogue/rules/record-rules.ts'
-import { folded, foldedNameWord, metaWord, nameWord, partWords } from '../../src/domain/search-words.ts'
 import type { Postgres } from './postgres.ts'
 import { runRule } from './postgres-driver.ts'
+import {
+  addBounds,
+  addSearch,
+  Conditions,
+  conditionsOf,
+  isBounded,
+  isOfStates,
+  isOfText,
+  NOT_PINNED,
+  orderOf,
+  type Searching,
+  searchConditions,
+} from './record-conditions.ts'
 import { live, RECORD_COLUMNS } from './record-rows.ts'
-import type { Sql, SqlParam } from './sql.ts'
+import type { Sql } from './sql.ts'
 
-const NEWEST_FIRST = 'created_at DESC, id DESC'
 /** From this offset, a query uses the counts in `record_places` instead of reading each skipped record. */
 const FAR = 1_000
-/** SQL condition of a partial index. Few records are not pinned. */
-const NOT_PINNED = "status <> 'pinned'"
 const NEVER = Number.MAX_SAFE_INTEGER
+/** Number of records at the start of the list that tell whether a word is common. */
+const SAMPLE = 200
+/** A word is common if one in so many records of the sample has it. */
+const COMMON_SHARE = 8
 
-class Conditions {
-  readonly params: SqlParam[] = []
-  readonly #conditions: string[] = []
+/** The number in the words of an account's records, and how many records it has. */
+interface SearchedList {
+  list: number
+  pins: number
+}
 
-  /** @param text an SQL condition with `?` in place of the parameter */
-  add(text: string, param: SqlParam): void {
-    this.#conditions.push(text.replaceAll('?', this.param(param)))
-  }
-
-  is(text: string): void {
-    this.#conditions.push(text)
-  }
-
-  param(param: SqlParam): string {
-    return `$${this.params.push(param)}`
-  }
-
-  get where(): string {
-    return this.#conditions.join(' AND ')
-  }
+/** Number of matches, at most one more than asked for. */
+interface Matches {
+  count: number
+  /** True if reading the list in its order finds a page soon. */
+  isCommon: boolean
 }
 
 export class RecordLists {
@@ -52,21 +56,18 @@ export class RecordLists {
 
   async walk(filter: RecordFilter, { after, limit }: PageRequest): Promise<Page<RecordRow>> {
     const { search } = filter
-    if (search !== undefined) return this.#walkFound({ ...filter, search }, after, limit)
-    const conditions = conditionsOf(filter)
-    const place = after === null ? null : /^(-?\d{1,16}) (.+)$/.exec(after)
-    if (place !== null) {
-      const [createdAt, id] = [conditions.param(Number(place[1])), conditions.param(place[2] ?? '')]
-      conditions.is(`(created_at, id) < (${createdAt}, ${id})`)
-    }
-    const rows = await this.#rows(conditions, NEWEST_FIRST, limit + 1, 0)
-    const last = rows.length > limit ? rows[limit - 1] : undefined
-    return { rows: rows.slice(0, limit), next: last === undefined ? null : `${last.createdAt} ${last.id}` }
+    const conditions = search === undefined ? conditionsOf(filter) : await this.#walkedQuestion({ ...filter, search })
+    const order = orderOf(search)
+    if (after !== null) order.startAfter(conditions, after)
+    const rows = await this.#rows<RecordRow & { cursor: string }>(conditions, order.by, limit + 1, 0, order.cursor)
+    const next = rows.length > limit ? (rows[limit - 1]?.cursor ?? null) : null
+    return { rows: rows.slice(0, limit).map(({ cursor: _, ...row }) => row), next }
   }
 
   /** Reads the ids of a page from an index alone, and then only the records of that page. */
   #slice(filter: RecordFilter, offset: number, limit: number): Promise<RecordRow[]> {
     const conditions = conditionsOf(filter)
+    const { by } = orderOf(undefined)
     const [most, skipped] = [conditions.param(limit), conditions.param(offset)]
     let place = ''
     let from = skipped
@@ -78,52 +79,80 @@ export class RecordLists {
     }
     return this.#sql.all<RecordRow>(
       `${place} SELECT ${RECORD_COLUMNS} FROM records WHERE id = ANY(ARRAY(
-         SELECT id FROM records WHERE ${conditions.where} ORDER BY ${NEWEST_FIRST} LIMIT ${most} OFFSET ${from}))
-       ORDER BY ${NEWEST_FIRST}`,
+         SELECT id FROM records WHERE ${conditions.where} ORDER BY ${by} LIMIT ${most} OFFSET ${from}))
+       ORDER BY ${by}`,
       conditions.params,
     )
   }
 
   async #found(filter: Searching, offset: number, limit: number): Promise<NumberedPage<RecordRow>> {
-    const list = await this.#listOf(filter.accountId)
-    if (isOfText(filter)) return this.#foundByText(list, filter, offset, limit)
-    const total = isOfStates(filter) ? await this.#countStates(filter) : await this.#countAll(questionOf(list, filter))
+    const searched = await this.#listOf(filter.accountId)
+    if (isOfText(filter)) return this.#foundByText(searched, filter, offset, limit)
+    const question = searchConditions(searched.list, filter)
+    const total = isOfStates(filter) ? await this.#countStates(filter) : await this.#countAll(question)
     if (offset >= total) return { rows: [], total }
-    return { rows: await this.#rows(questionOf(list, filter), orderOf(filter), limit, offset), total }
+    return { rows: await this.#rows(question, orderOf(filter.search).by, limit, offset), total }
   }
 
   /** Counts at most {@link EXACT_MATCHES} matches, or up to the end of a later page. */
-  async #foundByText(list: number, filter: Searching, offset: number, limit: number): Promise<NumberedPage<RecordRow>> {
+  async #foundByText(
+    searched: SearchedList,
+    filter: Searching,
+    offset: number,
+    limit: number,
+  ): Promise<NumberedPage<RecordRow>> {
     const enough = Math.max(EXACT_MATCHES, offset + limit)
-    const total = await this.#countUpTo(questionOf(list, filter), enough + 1)
+    const { count: total, isCommon } = await this.#matches(searched, filter, enough)
     if (offset >= total) return { rows: [], total }
-    const rows = await this.#rows(questionOf(list, filter, total > EXACT_MATCHES), orderOf(filter), limit, offset)
+    const question = searchConditions(searched.list, filter, isCommon)
+    const rows = await this.#rows(question, orderOf(filter.search).by, limit, offset)
     return total > enough ? { rows, total, totalIsLowerBound: true } : { rows, total }
   }
 
-  async #walkFound(filter: Searching, after: string | null, limit: number): Promise<Page<RecordRow>> {
-    const list = await this.#listOf(filter.accountId)
-    const isCommon =
-      isOfText(filter) && (await this.#countUpTo(questionOf(list, filter), EXACT_MATCHES + 1)) > EXACT_MATCHES
-    const question = questionOf(list, filter, isCommon)
-    if (after !== null && /^\d{1,16}$/.test(after)) {
-      question.add(filter.search.oldestFirst ? 'seq > ?' : 'seq < ?', Number(after))
-    }
-    const raw = await this.#rows(question, orderOf(filter), limit + 1, 0)
-    const last = raw.length > limit ? raw[limit - 1] : undefined
-    return { rows: raw.slice(0, limit), next: last === undefined ? null : await this.#placeOf(last) }
+  async #walkedQuestion(filter: Searching): Promise<Conditions> {
+    const searched = await this.#listOf(filter.accountId)
+    const isCommon = isOfText(filter) && (await this.#matches(searched, filter, EXACT_MATCHES)).isCommon
+    return searchConditions(searched.list, filter, isCommon)
   }
 
-  #rows(conditions: Conditions, order: string, limit: number, offset: number): Promise<RecordRow[]> {
+  /**
+   * Counts at most one match more than `enough`. The index of words reads all entries of a word, so a common word is
+   * counted in the list.
+   */
+  async #matches({ list, pins }: SearchedList, filter: Searching, enough: number): Promise<Matches> {
+    const isSampled = !filter.hasExpiration && filter.multihash === null
+    const sample = isSampled ? await this.#countFirst(list, filter, SAMPLE, SAMPLE) : 0
+    if (sample * COMMON_SHARE >= Math.min(SAMPLE, Math.max(pins, 1))) {
+      const read = COMMON_SHARE * (enough + 1)
+      const count = await this.#countFirst(list, filter, read, enough + 1)
+      if (count > enough || pins <= read) return { count, isCommon: true }
+    }
+    const count = await this.#countUpTo(searchConditions(list, filter), enough + 1)
+    return { count, isCommon: count > EXACT_MATCHES }
+  }
+
+  /** Counts at most `most` matches among the first `read` records of the list. */
+  async #countFirst(list: number, filter: Searching, read: number, most: number): Promise<number> {
+    const conditions = conditionsOf(filter)
+    const first = `SELECT type, status, multihash, name, folded_name, words FROM records WHERE ${conditions.where}
+      ORDER BY ${orderOf(filter.search).by} LIMIT ${conditions.param(read)}`
+    const question = conditions.rest()
+    addSearch(question, { list, filter, isCommon: true })
+    return this.#countUpTo(question, most, `(${first}) AS first`)
+  }
+
+  #rows<Row = RecordRow>(
+    conditions: Conditions,
+    order: string,
+    limit: number,
+    offset: number,
+    cursor?: string,
+  ): Promise<Row[]> {
     const { where } = conditions
     const [most, from] = [conditions.param(limit), conditions.param(offset)]
-    const text = `SELECT ${RECORD_COLUMNS} FROM records WHERE ${where} ORDER BY ${order} LIMIT ${most} OFFSET ${from}`
-    return this.#sql.all<RecordRow>(text, conditions.params)
-  }
-
-  async #placeOf({ id }: RecordRow): Promise<string | null> {
-    const found = await this.#sql.first<{ seq: number }>('SELECT seq FROM records WHERE id = $1', [id])
-    return found === undefined ? null : String(found.seq)
+    const columns = cursor === undefined ? RECORD_COLUMNS : `${RECORD_COLUMNS}, ${cursor} AS cursor`
+    const text = `SELECT ${columns} FROM records WHERE ${where} ORDER BY ${order} LIMIT ${most} OFFSET ${from}`
+    return this.#sql.all<Row>(text, conditions.params)
   }
 
   async #countAll({ where, params }: Conditions): Promise<number> {
@@ -131,10 +160,10 @@ export class RecordLists {
     return (await this.#sql.first<{ count: number }>(text, params))?.count ?? 0
   }
 
-  async #countUpTo(conditions: Conditions, limit: number): Promise<number> {
+  async #countUpTo(conditions: Conditions, limit: number, records = 'records'): Promise<number> {
     const { where } = conditions
     const text = `SELECT COUNT(*) AS count FROM (
-      SELECT 1 FROM records WHERE ${where} LIMIT ${conditions.param(limit)}) AS found`
+      SELECT 1 FROM ${records} WHERE ${where} LIMIT ${conditions.param(limit)}) AS found`
     return (await this.#sql.first<{ count: number }>(text, conditions.params))?.count ?? 0
   }
 
@@ -144,47 +173,53 @@ export class RecordLists {
   }
 
   /**
-   * Subtracts the expired records and those with other statuses from the account's counter. Most records are pinned,
-   * and need no read.
+   * Subtracts the expired records and those with other statuses from the counters of the account, or of its places.
+   * Most records are pinned, and need no read.
    */
-  async #countStates({ accountId, hasExpiration, now, search: { statuses } }: Searching): Promise<number> {
-    const text = `SELECT ${hasExpiration ? 'expiring_pins' : 'pins'}
-        - (SELECT COUNT(*) FROM records WHERE account_id = $1 AND expires_at <= $2)
-        - (SELECT COUNT(*) FROM records WHERE account_id = $1 AND ${live('$2')} AND ${NOT_PINNED}
-             AND status <> ALL($3)${hasExpiration ? ' AND expires_at IS NOT NULL' : ''}) AS count
+  async #countStates({ accountId, hasExpiration, now, search }: Searching): Promise<number> {
+    const conditions = new Conditions()
+    conditions.add('account_id = ?', accountId)
+    const time = conditions.param(now)
+    // Few records are expired or not pinned. Their indexes must find them, not an index of times.
+    addBounds(conditions, search, 'IS TRUE')
+    const { where } = conditions
+    const { statuses } = search
+    const others = statuses.length === 0 ? 'FALSE' : `status <> ALL(${conditions.param(statuses)})`
+    const text = `SELECT (${isBounded(search) ? boundedCount(conditions, hasExpiration, search) : counter(hasExpiration)}
+        - (SELECT COUNT(*) FROM records WHERE ${where} AND expires_at <= ${time})
+        - (SELECT COUNT(*) FROM records WHERE ${where} AND ${live(time)} AND ${NOT_PINNED}
+             AND ${others}${hasExpiration ? ' AND expires_at IS NOT NULL' : ''}))::bigint AS count
       FROM accounts WHERE id = $1`
-    return (await this.#sql.first<{ count: number }>(text, [accountId, now, statuses]))?.count ?? 0
+    return (await this.#sql.first<{ count: number }>(text, conditions.params))?.count ?? 0
   }
 
-  async #listOf(accountId: string): Promise<number> {
-    const text = 'SELECT seq AS list FROM accounts WHERE id = $1'
-    return (await this.#sql.first<{ list: number }>(text, [accountId]))?.list ?? 0
+  async #listOf(accountId: string): Promise<SearchedList> {
+    const text = 'SELECT seq AS list, pins FROM accounts WHERE id = $1'
+    return (await this.#sql.first<SearchedList>(text, [accountId])) ?? { list: 0, pins: 0 }
   }
 }
 
-type Searching = RecordFilter & { search: RecordSearch }
-
-function isOfStates({ multihash, search }: Searching): boolean {
-  const { names, meta, types, statuses, multihashes, before, after } = search
-  const hasMore = [names, Object.keys(meta), types, multihashes].some(({ length }) => length > 0)
-  return multihash === null && !hasMore && before === null && after === null && statuses.includes('pinned')
+function counter(hasExpiration: boolean): string {
+  return hasExpiration ? 'expiring_pins' : 'pins'
 }
 
-function isOfText({ search: { names, meta } }: Searching): boolean {
-  return names.length > 0 || Object.keys(meta).length > 0
+/** Returns SQL for the number of records within the bounds of time, expired ones included. */
+function boundedCount(conditions: Conditions, hasExpiration: boolean, { before, after }: Searching['search']): string {
+  const newest = before === null ? counter(hasExpiration) : olderThan(conditions.param(before), hasExpiration)
+  return after === null ? newest : `${newest} - ${olderThan(conditions.param(after + 1), hasExpiration)}`
 }
 
-function orderOf({ search }: Searching): string {
-  return search.oldestFirst ? 'seq' : 'seq DESC'
-}
-
-function conditionsOf({ accountId, multihash, hasExpiration, now }: RecordFilter): Conditions {
-  const conditions = new Conditions()
-  conditions.add('account_id = ?', accountId)
-  if (multihash !== null) conditions.add('multihash = ?', multihash)
-  if (hasExpiration) conditions.is('expires_at IS NOT NULL')
-  conditions.is(live(conditions.param(now)))
-  return conditions
+/**
+ * Returns SQL for the number of records created before a time: all places that begin before it, without the newer
+ * records of the last one. Parameter 1 is the account.
+ */
+function olderThan(time: string, hasExpiration: boolean): string {
+  const next = `FROM record_places WHERE account_id = $1 AND created_at >= ${time} ORDER BY created_at, id LIMIT 1`
+  return `((SELECT COALESCE(SUM(${hasExpiration ? 'expiring' : 'records'}), 0) FROM record_places
+      WHERE account_id = $1 AND created_at < ${time})
+    - (SELECT COUNT(*) FROM records WHERE account_id = $1 AND created_at >= ${time}
+         ${hasExpiration ? 'AND expires_at IS NOT NULL ' : ''}AND (created_at, id) <
+         (COALESCE((SELECT created_at ${next}), ${NEVER}), COALESCE((SELECT id ${next}), ''))))`
 }
 
 /**
@@ -201,39 +236,4 @@ function placeBefore({ hasExpiration }: RecordFilter, most: string): string {
       UNION ALL
       SELECT created_at, id, -1, FALSE FROM records WHERE account_id = $1 AND expires_at <= $2) AS counts) AS sums
     WHERE is_place AND passed <= ${most} ORDER BY created_at, id LIMIT 1`
-}
-
-/**
- * Translates a search into SQL. The word index narrows the rows, and further conditions check the rest.
- *
- * @param isCommon true if the words match many records. PostgreSQL then reads the list in order up to the limit,
- * instead of sorting all matches.
- */
-function questionOf(list: number, filter: Searching, isCommon = false): Conditions {
-  const conditions = conditionsOf(filter)
-  const { names, meta, types, statuses, multihashes, before, after } = filter.search
-  const words: string[] = Object.entries(meta).map(([key, value]) => metaWord(list, key, value))
-  for (const { text, match } of names) {
-    if (match === 'exact') {
-      words.push(nameWord(list, text))
-      conditions.add('name = ?', text)
-    } else if (match === 'iexact') {
-      words.push(foldedNameWord(list, text))
-      conditions.add('folded_name = ?', folded(text))
-    } else {
-      words.push(...partWords(list, text).words)
-      if (match === 'partial') conditions.add('strpos(name, ?) > 0', text)
-      else conditions.add('strpos(folded_name, ?) > 0', folded(text))
-    }
-  }
-  if (words.length > 0) conditions.add(isCommon ? '(words @> ?) IS TRUE' : 'words @> ?', words)
-  if (types.length > 0) conditions.add('type = ANY(?)', types)
-  if (statuses.length > 0) {
-    conditions.add('status = ANY(?)', statuses)
-    if (!statuses.includes('pinned')) conditions.is(NOT_PINNED)
-  }
-  if (multihashes.length > 0) conditions.add('multihash = ANY(?::bytea[])', multihashes)
-  if (before !== null) conditions.add('created_at < ?', before)
-  if (after !== null) conditions.add('created_at > ?', after)
-  return conditions
 }

@@ -7,7 +7,7 @@ import { searchWords } from '../../src/storage/search-function.ts'
 
 const RAW = 0x55
 /** Number of records that a search finds, at any size. */
-const FOUND = 10
+export const FOUND = 10
 export const SAMPLES = 20
 const FILES = 50
 /** Value of `ends` for a hold without an end. */

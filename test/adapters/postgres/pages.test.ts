@@ -15,6 +15,8 @@ import { visitedBy } from './plan-of.ts'
 const ACCOUNTS = ['one', 'two']
 const LIMIT = 7
 const NOW = 50
+/** Records of a sample for a common word, read for the sample and for the plan. */
+const SAMPLED = 300
 
 interface Row {
   id: string
@@ -240,14 +242,65 @@ describe('pages by number in PostgreSQL', needsPostgres, () => {
       const { result, visited } = await visitedBy(database, () => lists.page(filter, offset, LIMIT))
       expect(result).toMatchObject({ total: Math.max(10_000, offset + LIMIT) + 1, totalIsLowerBound: true })
       expect(result.rows.map(({ id }) => id)).toEqual(wanted.slice(offset, offset + LIMIT))
-      // Entries of the index of words, the count, and the rows up to the page.
-      expect(visited).toBeLessThan(rows.length + result.total + offset + 4 * LIMIT)
+      // The sample, the count, and the rows up to the page.
+      expect(visited).toBeLessThan(SAMPLED + result.total + offset + 4 * LIMIT)
     }
     const { rows: last, ...totals } = await lists.page(filter, 39_995, LIMIT)
     expect([last.length, totals]).toEqual([5, { total: 40_000 }])
     const walked = await visitedBy(database, () => lists.walk(filter, { after: null, limit: LIMIT }))
     expect(walked.result.rows.map(({ id }) => id)).toEqual(wanted.slice(0, LIMIT))
-    expect(walked.visited).toBeLessThan(rows.length + 10_001 + 4 * LIMIT)
+    expect(walked.visited).toBeLessThan(SAMPLED + 10_001 + 4 * LIMIT)
+    // A word of the newest records alone is found by the index of words in the end.
+    await database.command("UPDATE records SET words = '{}' WHERE created_at < 39000")
+    const { rows: few, ...fewTotals } = await lists.page(filter, 990, LIMIT)
+    expect([few.map(({ id }) => id), fewTotals]).toEqual([wanted.slice(990, 997), { total: 1_000 }])
+  })
+
+  test('by time count and skip few records, in the order of time', { timeout: 60_000 }, async () => {
+    const rows = Array.from({ length: 16_000 }, (_, i) => ({
+      ...{ id: `r${i}`, accountId: 'one', createdAt: 1 + ((i * 7_919) % 15_000), status: stateOf(i) },
+      expiresAt: i % 5 === 0 ? NOW * 2 : i % 97 === 0 ? NOW - 1 : null,
+    }))
+    await insert(rows)
+    await insert(rows.slice(0, 900).map(row => ({ ...row, id: `other ${row.id}`, accountId: 'two' })))
+    await database.command('ANALYZE')
+    const places = (await database.reading.all('SELECT 1 FROM record_places')).length
+    const few = rows.filter(({ status, expiresAt }) => status !== 'pinned' || expiresAt === NOW - 1).length
+    const bounds: Array<[before: number | null, after: number | null]> = [
+      [7_000, null],
+      [null, 7_000],
+      [9_000, 3_000],
+      [20_000, 0],
+      [1, null],
+      [null, 15_000],
+      [5_001, 4_999],
+    ]
+    for (const [before, after] of bounds) {
+      for (const hasExpiration of [false, true]) {
+        for (const statuses of [[], ['pinned'], ['queued', 'pinned']] as PinStatus[][]) {
+          const oldestFirst = statuses.length === 1
+          const wanted = rows
+            .filter(({ createdAt }) => createdAt < (before ?? 1e9) && createdAt > (after ?? 0))
+            .filter(
+              ({ status, expiresAt }) => expiresAt !== NOW - 1 && (statuses.length === 0 || statuses.includes(status)),
+            )
+            .filter(({ expiresAt }) => !hasExpiration || expiresAt !== null)
+            .sort((a, b) => b.createdAt - a.createdAt || (a.id < b.id ? 1 : -1))
+          if (oldestFirst) wanted.reverse()
+          const ids = wanted.slice(0, LIMIT).map(({ id }) => id)
+          const search = { ...ANY, statuses, before, after, oldestFirst }
+          const filter = { accountId: 'one', multihash: null, hasExpiration, now: NOW, search }
+          const { result, visited } = await visitedBy(database, () => lists.page(filter, 0, LIMIT))
+          expect([result.total, result.rows.map(({ id }) => id)]).toEqual([wanted.length, ids])
+          expect(visited).toBeLessThan(2 * (places + MOST_COUNTED + few) + 4 * LIMIT)
+          const first = await lists.walk(filter, { after: null, limit: LIMIT })
+          const second =
+            first.next === null ? { rows: [] } : await lists.walk(filter, { after: first.next, limit: LIMIT })
+          const walked = [...first.rows, ...second.rows].map(({ id }) => id)
+          expect(walked).toEqual(wanted.slice(0, 2 * LIMIT).map(({ id }) => id))
+        }
+      }
+    }
   })
 
   test('find records that are older than the places', async () => {

@@ -1,0 +1,74 @@
+import pg from 'pg'
+import { postgres } from '../../adapters/postgres/index.ts'
+import { wordsOfRecord } from '../../adapters/postgres/record-rows.ts'
+import { createEngine } from '../../src/index.ts'
+import { type FilledEngine, FOUND } from './filled-engine.ts'
+
+const BATCH = 10_000
+
+/**
+ * Starts an engine on a database with this many records, with the names and metadata of those in SQLite. They are
+ * inserted directly, because uploads would take hours. The caller stops the engine.
+ */
+export async function filledPostgres(
+  dataDir: string,
+  { database, records, samples }: { database: string; records: number; samples: number },
+): Promise<FilledEngine> {
+  const engine = await createEngine({ dataDir, database, catalogue: postgres, network: { enabled: true } })
+  const { id: account } = await engine.accounts.create({ email: 'list@example.org', plan: 'unlimited' })
+  const { record } = await engine.pins.upload(Buffer.from('content'), { account, name: 'a file' })
+  const client = new pg.Client({ connectionString: database })
+  await client.connect()
+  try {
+    await fill(client, account, records - 1)
+    const step = Math.max(1, Math.floor(records / samples))
+    const picked = await client.query<{ cid: string }>(
+      'SELECT cid FROM records WHERE account_id = $1 AND seq % $2 = 1 LIMIT $3',
+      [account, step, samples],
+    )
+    return { engine, account, parent: record.cid, cids: picked.rows.map(({ cid }) => cid) }
+  } catch (error) {
+    await engine.stop()
+    throw error
+  } finally {
+    await client.end()
+  }
+}
+
+async function fill(client: pg.Client, account: string, records: number): Promise<void> {
+  const { rows } = await client.query<{ seq: string }>('SELECT seq FROM accounts WHERE id = $1', [account])
+  const list = Number(rows[0]?.seq)
+  const index = await client.query<{ sql: string }>(
+    "SELECT indexdef AS sql FROM pg_indexes WHERE indexname = 'records_by_words' AND schemaname = current_schema()",
+  )
+  await client.query('ALTER TABLE records DISABLE TRIGGER USER')
+  // The index of words is much faster to build at once.
+  await client.query('DROP INDEX records_by_words')
+  const now = Date.now()
+  const rare = Math.ceil(records / FOUND)
+  for (let made = 0; made < records; made += BATCH) {
+    const batch = Array.from({ length: Math.min(BATCH, records - made) }, (_, at) => {
+      const i = made + at + 1
+      const [name, meta] = i % rare === 1 ? [`file ${i} needle`, '{"found":"yes"}'] : [`file ${i}`, null]
+      return { i, name, meta, words: wordsOfRecord(list, { name, meta }) }
+    })
+    await client.query(
+      `INSERT INTO records (id, account_id, cluster_id, cid, codec, multihash, root_id, type, status, status_at, name,
+         meta, size, dag_size, charge, created_at, expires_at, identity, folded_name, words)
+       SELECT 'made' || i, $1, r.cluster_id, r.cid, r.codec, '\\x1220'::bytea || sha256(i::text::bytea), 1000000000 + i,
+         'file', 'pinned', 0, given.name, given.meta, 1000, 1000, 1000, $2::bigint + i,
+         CASE i WHEN $3 THEN $2::bigint + 1e8::bigint END, sha256(('i' || i)::bytea), given.name, given.words
+       FROM jsonb_to_recordset($4::jsonb) AS given (i bigint, name text, meta text, words text[]),
+         (SELECT * FROM records ORDER BY seq LIMIT 1) r
+       ORDER BY i`,
+      [account, now - records, Math.ceil(records / 2), JSON.stringify(batch)],
+    )
+  }
+  await client.query(index.rows[0]?.sql ?? '')
+  await client.query('ALTER TABLE records ENABLE TRIGGER USER')
+  await client.query('DELETE FROM record_places')
+  await client.query('SELECT place_records()')
+  await client.query('UPDATE accounts SET pins = pins + $1, expiring_pins = 1 WHERE id = $2', [records, account])
+  // As autovacuum does soon after so many insertions.
+  await client.query('VACUUM ANALYZE records')
+}
