@@ -5,6 +5,7 @@ import type { Keys } from './access/keys/keys.ts'
 import type { SignInAdapter } from './access/sign-in/identity-provider.ts'
 import type { BackupOptions, BackupOutcome } from './backup/back-up.ts'
 import type { CatalogueAdapter } from './catalogue/catalogue-adapter.ts'
+import type { ListedNode } from './catalogue/fleet.ts'
 import type { Page, PageRequest } from './catalogue/page.ts'
 import type { BackendAdapter } from './clusters/backend-adapter.ts'
 import type { ClusterBackend } from './clusters/cluster-backend.ts'
@@ -41,6 +42,16 @@ export interface ClusterRegistry {
    * @example const backend = await engine.clusters.backendOf('cl1-eu')
    */
   backendOf(cluster?: string): Promise<ClusterBackend>
+}
+
+/** The nodes that share the catalogue. */
+export interface NodeDirectory {
+  /**
+   * Returns the nodes in the order of their numbers, also those that have ended. Empty for a single node.
+   * @throws HoldfastError `UNAVAILABLE` if the database cannot be reached
+   * @example const down = (await engine.nodes.list()).filter(({ isThere }) => !isThere)
+   */
+  list(): Promise<ListedNode[]>
 }
 
 /** Content that the operator has taken down. The gateway and the peer exchange do not serve this content. */
@@ -149,6 +160,7 @@ export interface Engine extends Border, AsyncDisposable {
   readonly keys: Keys
   readonly events: Events
   readonly takedowns: TakedownList
+  readonly nodes: NodeDirectory
   /** Absolute path. */
   readonly dataDir: string
   /** Absolute paths of the directories that an import by path may read. */

@@ -1,6 +1,6 @@
 import type { Accounts } from './access/accounts/accounts.ts'
 import type { Keys } from './access/keys/keys.ts'
-import type { Engine, EngineOptions, PinService, TakedownList } from './api.ts'
+import type { Engine, EngineOptions, NodeDirectory, PinService, TakedownList } from './api.ts'
 import { checkingCalls } from './config/given-calls.ts'
 import { HoldfastError } from './domain/errors.ts'
 import type { Content } from './gateway/reader/content-request.ts'
@@ -31,6 +31,7 @@ function engineOf({ dataDir, config, events, activity, longRuns, ending }: Setup
   const { collector, verifier } = modules.get(M.content)
   const { statistics, backups, reconciler } = modules.get(M.upkeep)
   const { node } = modules.get(M.network)
+  const fleetNodes = modules.get(M.storage).shared?.fleet?.nodes
   let stopping: Promise<void> | null = null
   const stop = async (): Promise<void> => {
     await Promise.all([activity.stop(), longRuns.stop()])
@@ -79,6 +80,15 @@ function engineOf({ dataDir, config, events, activity, longRuns, ending }: Setup
         },
       },
       given.TAKEDOWN_CALLS,
+    ),
+    nodes: checkingCalls<NodeDirectory>(
+      {
+        list: async () => {
+          running()
+          return (await fleetNodes?.list()) ?? []
+        },
+      },
+      given.NODE_CALLS,
     ),
     ...border,
     api: whileRunning(border.api),

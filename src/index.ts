@@ -24,6 +24,7 @@ export type {
   Engine,
   EngineOptions,
   HeliaNode,
+  NodeDirectory,
   PinService,
   TakedownList,
 } from './api.ts'
@@ -33,6 +34,7 @@ export { checkBackup } from './backup/check.ts'
 export type { RestoreBackupOptions, RestoreOptions, RestoreOutcome } from './backup/restore.ts'
 export { restoreBackup } from './backup/restore.ts'
 export type { CatalogueAdapter } from './catalogue/catalogue-adapter.ts'
+export type { KnownNode, ListedNode, NodeAddress, NodeState } from './catalogue/fleet.ts'
 export type { CopiedCatalogue, MovedTable, MoveProgress } from './catalogue/moving.ts'
 export type { Page, PageRequest } from './catalogue/page.ts'
 export type { RecordProblem } from './catalogue/reconciliation.ts'

@@ -1,5 +1,6 @@
 import { PUBLIC_NOTICE } from '../../src/domain/public-notice.ts'
 import { loginHelp } from './login-help.ts'
+import { nodeHelp } from './node-help.ts'
 import { webhookHelp } from './webhook-help.ts'
 
 const SERVER = `  --api URL        base of the server's API (HOLDFAST_API, default http://127.0.0.1:4100/api/v3)
@@ -291,6 +292,7 @@ ${OWNER}`,
 Lists blocked content with reasons, oldest first.
 
 ${OWNER}`,
+  ...nodeHelp(OWNER),
   ...loginHelp(SERVER),
   ...webhookHelp(SERVER),
 } as const

@@ -41,6 +41,7 @@ export const COMMANDS: ReadonlyMap<HelpTopic, () => Promise<Command>> = new Map<
   ['takedown add', async () => (await import('./takedown-commands.ts')).addTakedown],
   ['takedown list', async () => (await import('./takedown-commands.ts')).listTakedowns],
   ['takedown remove', async () => (await import('./takedown-commands.ts')).removeTakedown],
+  ['node list', async () => (await import('./node-commands.ts')).listNodes],
   ['account create', async () => (await import('./account-commands.ts')).createAccount],
   ['account list', async () => (await import('./account-commands.ts')).listAccounts],
   ['account set-plan', async () => (await import('./account-commands.ts')).setAccountPlan],

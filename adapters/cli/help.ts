@@ -48,6 +48,7 @@ The node, for its owner, through the running server or on its data directory:
   takedown add           Block content at the gateway
   takedown remove        Unblock content
   takedown list          List blocked content, with reasons
+  node list              List the nodes of a fleet
 
 Accounts and keys, on the data directory, with or without a running server:
   account create         Create an account with an API key

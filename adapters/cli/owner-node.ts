@@ -4,6 +4,7 @@ import { accountRow } from './account-lines.ts'
 import { connect, listOf, numberOf } from './api-command.ts'
 import { API_FLAGS, type ApiFlag, ownerBase, readApiSettings } from './api-settings.ts'
 import { type Arguments, type CommonFlag, type Grammar, readArguments, usageError } from './arguments.ts'
+import { nodeRow } from './node-lines.ts'
 import { endWithReader, isoTime } from './output.ts'
 import { patientFetch } from './patient-fetch.ts'
 import { serverAdapters } from './server-adapters.ts'
@@ -32,6 +33,7 @@ export interface OwnerNode {
   takedowns(): AsyncIterable<readonly JsonObject[]>
   takeDown(takedown: { cid: string; path: string; reason: string; status: 410 | 451 }): Promise<JsonObject>
   liftTakedown(target: { cid: string; path: string }): Promise<void>
+  nodes(): Promise<readonly JsonObject[]>
 }
 
 export interface OwnerWork<Name extends string, Switch extends string>
@@ -106,6 +108,7 @@ function remoteNode(client: HoldfastClient): OwnerNode {
     liftTakedown: async ({ cid, path }) => {
       await client.request('DELETE', `/takedowns/${encodeURIComponent(cid)}`, { query: path === '' ? {} : { path } })
     },
+    nodes: async () => listOf(await client.request('GET', '/nodes'), 'nodes'),
   }
 }
 
@@ -148,6 +151,7 @@ function localNode(engine: Engine): OwnerNode {
       return { ...taken, at: isoTime(at) }
     },
     liftTakedown: target => engine.takedowns.remove(target),
+    nodes: async () => (await engine.nodes.list()).map(nodeRow),
     async *accounts() {
       for await (const accounts of engine.accounts.pages()) {
         for (const account of accounts) {

@@ -193,5 +193,20 @@ export interface BackupState {
 export interface KnownNode {
   id: string
   url: string
+  /** No later node gets the number. */
+  number: number
   state: 'up' | 'leaving' | 'down'
+  /** A `retired` or `forgotten` node has ended. */
+  membership: 'active' | 'retiring' | 'retired' | 'forgetting' | 'forgotten'
+  /** Since when it has this membership. */
+  since: string
+  /** True while a process runs as the node. */
+  isLocked: boolean
+  /** Its last sign of life. */
+  seenAt: string | null
+  /** Records whose content is on the node, and the bytes of this content. Up to ten seconds old. */
+  records: number
+  bytes: number
+  /** Its records when it began to retire, or to be forgotten. */
+  total: number | null
 }

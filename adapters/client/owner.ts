@@ -191,7 +191,7 @@ export class Owner {
     await this.#json('POST', `/deliveries/${pathPart(id, 'the id')}/resend`)
   }
 
-  /** Returns the nodes that share the catalogue. Empty for a single node. */
+  /** Returns the nodes of the catalogue, also those that have ended. Empty for a single node. */
   async nodes(signal?: AbortSignal): Promise<KnownNode[]> {
     return (await this.#json<{ nodes: KnownNode[] }>('GET', '/nodes', { signal })).nodes
   }

@@ -7,7 +7,12 @@ const IS_TAKEN = '55P03'
 /** With these settings the server detects a vanished client within 25 seconds, but not on a Unix socket. */
 const NOTICE_SOON = `SET tcp_keepalives_idle = 10; SET tcp_keepalives_interval = 5; SET tcp_keepalives_count = 3`
 /** All advisory locks of a database share one number space, so the name in the hash has a prefix. */
-const LOCK = `hashtextextended('holdfast node ' || $1, 0)`
+const LOCK = claimOf('$1')
+
+/** Returns the SQL expression for the key of a node's lock. */
+export function claimOf(name: string): string {
+  return `hashtextextended('holdfast node ' || ${name}, 0)`
+}
 
 /**
  * A lock that allows only one process to run as a node. The server frees the lock when the connection ends.

@@ -1,11 +1,11 @@
-import type { FleetNodes, KnownNode } from '../../src/catalogue/fleet.ts'
+import type { FleetNodes, KnownNode, ListedNode } from '../../src/catalogue/fleet.ts'
 import type { Clock } from '../../src/domain/clock.ts'
+import { IS_THERE, NodeList } from './node-list.ts'
+import { HAS_ENDED } from './node-states.ts'
 import type { Postgres } from './postgres.ts'
 
 const HEARTBEAT_MS = 5_000
 const CACHE_MS = 2_000
-/** Time without a heartbeat after which a node counts as down, by the database's clock. */
-const TIMEOUT = `INTERVAL '30 seconds'`
 
 export class Nodes implements FleetNodes {
   readonly #database: Postgres
@@ -15,11 +15,13 @@ export class Nodes implements FleetNodes {
   #cancel: () => void = () => undefined
   #ended = false
   #isLeaving = false
+  readonly #listed: NodeList
 
   constructor(database: Postgres, clock: Clock, name: string) {
     this.#database = database
     this.#clock = clock
     this.#name = name
+    this.#listed = new NodeList(database.reading, clock)
   }
 
   /** Sends a heartbeat at once, then at a fixed interval. Calls `onBeat` after each attempt, even a failed one. */
@@ -50,9 +52,8 @@ export class Nodes implements FleetNodes {
     const now = this.#clock.now()
     if (this.#known === null || now >= this.#known.until || (isFresh && this.#known.isRead)) {
       const nodes = this.#database.reading.all<KnownNode>(
-        `SELECT id, number, url, COALESCE(seen_at > clock_timestamp() - ${TIMEOUT}, FALSE) AS "isThere",
-           leaving AS "isLeaving", run FROM nodes
-         WHERE id IS NOT NULL AND url IS NOT NULL ORDER BY number`,
+        `SELECT id, number, url, ${IS_THERE} AS "isThere", leaving AS "isLeaving", run FROM nodes
+         WHERE id IS NOT NULL AND url IS NOT NULL AND NOT ${HAS_ENDED} ORDER BY number`,
       )
       const known = { nodes, until: now + CACHE_MS, isRead: false }
       this.#known = known
@@ -68,8 +69,12 @@ export class Nodes implements FleetNodes {
     return this.#known.nodes
   }
 
+  list(): Promise<ListedNode[]> {
+    return this.#listed.list()
+  }
+
   async #heartbeat(seen: string, isLeaving: boolean): Promise<void> {
-    const text = `UPDATE nodes SET seen_at = ${seen}, leaving = $2 WHERE name = $1`
+    const text = `UPDATE nodes SET seen_at = ${seen}, last_seen_at = clock_timestamp(), leaving = $2 WHERE name = $1`
     await this.#database.command(text, [this.#name, isLeaving])
   }
 }

@@ -31,3 +31,23 @@ export const runsSchema = `
   -- random for each start; null if the node's version writes none
   ALTER TABLE nodes ADD COLUMN run TEXT COLLATE "C";
 `
+
+/** States of nodes. The row of a node that has ended stays, so no later node gets its number and with it its backends. */
+export const nodeStatesSchema = `
+  ALTER TABLE nodes ADD COLUMN state TEXT NOT NULL DEFAULT 'active'
+    CHECK (state IN ('active', 'retiring', 'retired', 'forgetting', 'forgotten'));
+  ALTER TABLE nodes ADD COLUMN state_at TIMESTAMPTZ NOT NULL DEFAULT clock_timestamp();
+  -- its records when it began to retire, or to be forgotten
+  ALTER TABLE nodes ADD COLUMN total BIGINT;
+  -- the last heartbeat, which stays after a clean stop
+  ALTER TABLE nodes ADD COLUMN last_seen_at TIMESTAMPTZ;
+  -- a JSON object: the node of each cluster, in the configuration of this node
+  ALTER TABLE nodes ADD COLUMN clusters TEXT;
+  -- a lost or empty node gives its id to the next data directory
+  ALTER TABLE nodes DROP CONSTRAINT nodes_id_key;
+  CREATE UNIQUE INDEX nodes_by_id ON nodes (id) WHERE state IN ('active', 'retiring');
+
+  -- the id of the forgotten node that had the content, until the content is complete again
+  ALTER TABLE records ADD COLUMN lost_with TEXT COLLATE "C";
+  CREATE INDEX records_lost ON records (account_id, id) WHERE lost_with IS NOT NULL;
+`

@@ -6,7 +6,7 @@ import { contentSchema, placementsSeenSchema } from './schema-content.ts'
 import { deliveryFailuresSchema, webhooksSchema } from './schema-deliveries.ts'
 import { leasedJobsSchema } from './schema-leased-jobs.ts'
 import { movesSchema } from './schema-moves.ts'
-import { leavingSchema, nodesSchema, runsSchema } from './schema-nodes.ts'
+import { leavingSchema, nodeStatesSchema, nodesSchema, runsSchema } from './schema-nodes.ts'
 import { pagesSchema, statesSchema } from './schema-pages.ts'
 import { identitiesSchema, passwordLinksSchema, signInSchema } from './schema-sign-in.ts'
 import { takedownsSchema } from './schema-takedowns.ts'
@@ -35,4 +35,5 @@ export const migrations: readonly Migration[] = [
   { sql: auditLogSchema, isTolerated: true },
   { sql: deliveryFailuresSchema, isTolerated: true },
   { sql: versionsSchema, isTolerated: true },
+  { sql: nodeStatesSchema, isTolerated: false },
 ]

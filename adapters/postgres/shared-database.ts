@@ -6,6 +6,7 @@ import { accountVersions } from './account-versions.ts'
 import { CredentialChanges } from './credential-changes.ts'
 import { DatabaseOutage } from './database-outage.ts'
 import { DatabasePast } from './database-past.ts'
+import { joinFleet } from './join-fleet.ts'
 import { migrate } from './migrate.ts'
 import { takeUp } from './move-in.ts'
 import { NodeClaim } from './node-claim.ts'
@@ -19,7 +20,6 @@ import { PostgresTakedowns } from './postgres-takedowns.ts'
 import { migrations } from './schema.ts'
 import { agreeOnKey } from './sealing-key.ts'
 import { PostgresPlaces } from './shared-places.ts'
-import type { Sql } from './sql.ts'
 
 /**
  * @throws HoldfastError `CONFIG_INVALID` if `pg` is missing, the server is not PostgreSQL 15 or newer, or the catalogue
@@ -31,13 +31,13 @@ export async function openShared(options: SharedOptions, name: NodeName): Promis
   const database = await openMigrated({ url: options.url, onOutage: error => outage.failed(error) })
   let connection: PoolClient | null = null
   try {
-    const { address, clock, openKey, newSecret } = options
+    const { clock, openKey } = options
     await agreeOnKey(database, openKey)
     connection = await database.connection()
     if (name.known !== null) await new NodeClaim(name.known).take(connection)
     if (name.known !== null) await takeUp(database, name.known)
     const run = randomUUID()
-    const { secret, ...node } = await database.transaction(sql => join(sql, name, { address, newSecret, run }))
+    const { secret, ...node } = await database.transaction(sql => joinFleet(sql, name, { ...options, run }))
     const claim = new NodeClaim(node.name)
     await claim.take(connection)
     const past = new DatabasePast(options.past, options.onProblem)
@@ -46,7 +46,7 @@ export async function openShared(options: SharedOptions, name: NodeName): Promis
     connection = null
     await changes.start(first)
     const fleet =
-      address === null ? null : { nodes: new Nodes(database, clock, node.name), secret, run, load: loadFleet }
+      options.address === null ? null : { nodes: new Nodes(database, clock, node.name), secret, run, load: loadFleet }
     const close = async (): Promise<void> => {
       await changes.stop()
       await database.close()
@@ -101,40 +101,4 @@ async function checkVersion(database: Postgres): Promise<void> {
   const found = await database.reading.first<{ version: number }>(text)
   if ((found?.version ?? 0) >= 150_000) return
   throw new HoldfastError('CONFIG_INVALID', 'database: PostgreSQL must be version 15 or newer')
-}
-
-async function join(
-  sql: Sql,
-  { known, make }: NodeName,
-  { address, newSecret, run }: Pick<SharedOptions, 'address' | 'newSecret'> & { run: string },
-) {
-  await sql.run('LOCK TABLE nodes IN EXCLUSIVE MODE')
-  if ((await sql.first('SELECT 1 FROM moves LIMIT 1')) !== undefined) {
-    throw new HoldfastError(
-      'CONFIG_INVALID',
-      'database: the catalogue of another data directory is being moved into it',
-    )
-  }
-  const all = await sql.all<{ name: string; number: number; id: string | null }>('SELECT name, number, id FROM nodes')
-  const others = all.filter(({ name }) => name !== known)
-  const alone = address === null ? others[0] : others.find(({ id }) => id === null)
-  if (alone !== undefined) {
-    const reason =
-      alone.id === null ? 'which must also set node before this one can join' : 'so this one must set node, too'
-    throw new HoldfastError('CONFIG_INVALID', `database: it belongs to another data directory, ${reason}`)
-  }
-  if (address !== null && others.some(({ id }) => id === address.id)) {
-    throw new HoldfastError('CONFIG_INVALID', `node.id: ${address.id} is already the id of another data directory`)
-  }
-  const name = known ?? make()
-  const number = all.find(node => node.name === name)?.number ?? Math.max(-1, ...all.map(node => node.number)) + 1
-  await sql.run(
-    `INSERT INTO nodes (name, number, id, url, run) VALUES ($1, $2, $3, $4, $5)
-     ON CONFLICT (name) DO UPDATE SET id = excluded.id, url = excluded.url, run = excluded.run`,
-    [name, number, address?.id ?? null, address?.url ?? null, run],
-  )
-  const kept = await sql.first<{ secret: Uint8Array }>('SELECT secret FROM fleet_secret LIMIT 1')
-  const secret = kept?.secret ?? newSecret()
-  if (kept === undefined) await sql.run('INSERT INTO fleet_secret (secret) VALUES ($1)', [secret])
-  return { name, number, secret }
 }

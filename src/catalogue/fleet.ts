@@ -7,11 +7,13 @@ export interface Fleet {
   load(): Promise<object>
 }
 
+/** The configured id of a node, and its URL for other nodes. */
 export interface NodeAddress {
   id: string
   url: string
 }
 
+/** A node as other nodes see it. */
 export interface KnownNode extends NodeAddress {
   /** Distinguishes the backends of this node from the backends of other nodes. */
   number: number
@@ -21,6 +23,32 @@ export interface KnownNode extends NodeAddress {
   isLeaving: boolean
   /** As {@link Fleet.run}; null if the node does not report the value. */
   run: string | null
+}
+
+/**
+ * - `active`: an ordinary node.
+ * - `retiring`: its content moves to other nodes.
+ * - `retired`: it has no content any more, and its directory cannot join again.
+ * - `forgetting`: it was given up; other nodes take over its records.
+ * - `forgotten`: it was given up, and nothing of it is left.
+ */
+export type NodeState = 'active' | 'retiring' | 'retired' | 'forgetting' | 'forgotten'
+
+/** A node, past ones included, as its owner sees it. Times are milliseconds since the epoch. */
+export interface ListedNode extends Omit<KnownNode, 'run'> {
+  /** Name of its data directory. */
+  name: string
+  state: NodeState
+  stateAt: number
+  /** True while a process runs as the node, even if other nodes do not reach it. */
+  isLocked: boolean
+  /** Its last heartbeat; null if it never sent one. */
+  seenAt: number | null
+  /** Records whose content is on the node, and the bytes of their distinct DAGs. Up to ten seconds old. */
+  records: number
+  bytes: number
+  /** Its records when it began to retire, or to be forgotten; null for an active node. */
+  total: number | null
 }
 
 export interface FleetNodes {
@@ -35,6 +63,8 @@ export interface FleetNodes {
    * @throws HoldfastError `UNAVAILABLE`
    */
   all(isFresh?: boolean): Promise<KnownNode[]>
+  /** Returns all nodes, also those that have ended, in the order of their numbers. */
+  list(): Promise<ListedNode[]>
 }
 
 export interface SharedPlace {

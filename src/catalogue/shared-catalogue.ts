@@ -64,6 +64,8 @@ export interface SharedOptions {
   newSecret: () => Uint8Array
   /** Null for a node that runs alone. */
   address: NodeAddress | null
+  /** The node of each cluster, in the configuration of this node. */
+  clusterNodes: Readonly<Record<string, string>>
 }
 
 /** Receives the start and the end of each outage of the database. */

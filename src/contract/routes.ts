@@ -8,6 +8,7 @@ import { adminAccountRoutes } from './admin/admin-accounts.ts'
 import { adminUpkeepRoutes } from './admin/admin-upkeep.ts'
 import { adminWatchRoutes } from './admin/admin-watch.ts'
 import { auditRoutes } from './admin/audit-routes.ts'
+import { nodeRoutes } from './admin/node-routes.ts'
 import { takedownRoutes } from './admin/takedown-routes.ts'
 import { workRoutes } from './admin/work-routes.ts'
 import { clusterRoutes } from './cluster-routes.ts'
@@ -64,6 +65,7 @@ export const routeGroups: readonly RouteGroup[] = [
       ...adminAccountRoutes,
       ...takedownRoutes,
       ...workRoutes,
+      ...nodeRoutes,
       ...auditRoutes,
     ],
   },

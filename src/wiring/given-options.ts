@@ -2,7 +2,7 @@ import type { Accounts, NewAccount } from '../access/accounts/accounts.ts'
 import type { AccountsOptions, ConnectOptions, SecondFactors, Sessions } from '../access/accounts/accounts-handle.ts'
 import type { KeyInput } from '../access/keys/key-input.ts'
 import type { Keys } from '../access/keys/keys.ts'
-import type { ClusterRegistry, Engine, PinService, TakedownList } from '../api.ts'
+import type { ClusterRegistry, Engine, NodeDirectory, PinService, TakedownList } from '../api.ts'
 import type { BackupOptions } from '../backup/back-up.ts'
 import type { PageRequest } from '../catalogue/page.ts'
 import type { VerifyOptions } from '../content/verifier.ts'
@@ -162,6 +162,8 @@ export const TAKEDOWN_CALLS: CallFields<TakedownList> = {
   add: { 0: takedown },
   remove: { 0: { cid: true, path: true } },
 }
+
+export const NODE_CALLS: CallFields<NodeDirectory> = { list: {} }
 
 const listen: Fields<ListenOptions> = { signal: true }
 

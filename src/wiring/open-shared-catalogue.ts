@@ -20,7 +20,7 @@ export function catalogueNode(database: Database): string | null {
  * @throws HoldfastError `CONFIG_INVALID` if the configuration and the data directory name different catalogues
  */
 export async function openSharedCatalogue(
-  { dataDir, config, clock, logger, catalogueDatabase }: Setup,
+  { dataDir, config, clusters, clock, logger, catalogueDatabase }: Setup,
   database: Database,
 ): Promise<SharedCatalogue | null> {
   const known = catalogueNode(database)
@@ -52,7 +52,11 @@ export async function openSharedCatalogue(
   const past = new CataloguePastTable(database)
   const onProblem = (problem: string): void =>
     logger.error({ problem }, 'the catalogue has changed unexpectedly: run reconcile --dry-run')
+  const clusterNodes = Object.fromEntries(clusters.flatMap(({ id, node }) => (node === undefined ? [] : [[id, node]])))
   const { url, adapter } = catalogueDatabase
   const system = await loadSystem(adapter)
-  return system.open({ url, clock, outages, address, openKey, newSecret, past, onProblem }, { known, make })
+  return system.open(
+    { url, clock, outages, address, clusterNodes, openKey, newSecret, past, onProblem },
+    { known, make },
+  )
 }

@@ -86,29 +86,4 @@ const resend = route({
   },
 })
 
-const nodes = route({
-  ...owner,
-  method: 'GET',
-  path: '/nodes',
-  summary: 'List the nodes of the catalogue',
-  details:
-    '`{nodes: [{id, url, state}]}`, empty for a single node. A node is `up`, `leaving` while it shuts down, or `down` ' +
-    'after 30 seconds without a sign of life.',
-  answers: {
-    200: Type.Object({
-      nodes: Type.Array(
-        Type.Object({ id: text, url: text, state: Type.Enum(['up', 'leaving', 'down']) }, { title: 'KnownNode' }),
-      ),
-    }),
-  },
-  errors: ['UNAVAILABLE'],
-  handler: async (_, { fleet }) => {
-    const known = (await fleet?.all()) ?? []
-    const shown = known.map(({ id, url, isThere, isLeaving }) => {
-      return { id, url, state: isThere ? (isLeaving ? 'leaving' : 'up') : 'down' } as const
-    })
-    return { status: 200, body: { nodes: shown } }
-  },
-})
-
-export const workRoutes: readonly ContractRoute[] = [jobs, backups, deliveries, resend, nodes]
+export const workRoutes: readonly ContractRoute[] = [jobs, backups, deliveries, resend]

@@ -62,7 +62,7 @@ const ONLY_SQLITE: Readonly<Record<string, string>> = {
 const ONLY_POSTGRES: Readonly<Record<string, unknown>> = {
   ...{ 'accounts.seq': 1, 'accounts.email_key': 'accounts email', 'api_keys.seq': 1, 'api_keys.is_token': true },
   ...{ 'sessions.seq': 1, 'roots.listed': true, 'fetches.created_at': expect.any(Number), 'fetches.node': 'node' },
-  ...{ 'fetches.hold_id': expect.stringMatching(/^fetch \d+$/), 'fetches.leavings': 0 },
+  ...{ 'fetches.hold_id': expect.stringMatching(/^fetch \d+$/), 'fetches.leavings': 0, 'records.lost_with': null },
   ...{ 'records.seq': expect.any(Number), 'records.hold_id': 'records id', 'records.identity': expect.any(Buffer) },
   ...{ 'records.folded_name': 'records name', 'records.words': expect.any(Array) },
   ...{ 'removed_records.seq': expect.any(Number), 'removed_records.hold_id': 'removed_records id' },

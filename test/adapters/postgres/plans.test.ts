@@ -122,6 +122,7 @@ const WHOLE: ReadonlyArray<[statement: RegExp, why: string]> = [
   [/^SELECT COUNT\(\*\) AS count FROM accounts/, 'the number of accounts, for the owner'],
   [/FROM second_factors f JOIN accounts|^SELECT url FROM webhooks/, 'runs once, after data.key was lost'],
   [/^SELECT status AS state, COUNT/, 'counts waiting records by a partial index'],
+  [/^\s*SELECT node AS name, COUNT|AS number, SUM\(dag_size\)/, 'counts by node, for the owner'],
   [/^SELECT 'accounts' AS kind/, 'totals of all accounts, for the owner'],
 ]
 
@@ -216,6 +217,7 @@ async function nodes(database: Postgres): Promise<void> {
   const known = new Nodes(database, systemClock, 'here')
   await known.start()
   await known.all()
+  await known.list()
   await known.stop()
   await new PostgresPlaces(database).find(new Uint8Array(34), 1)
 }

@@ -1,0 +1,36 @@
+import type { ListedNode } from '../../src/index.ts'
+import type { JsonObject } from '../client/index.ts'
+import { numberOf, textOf } from './api-command.ts'
+import { isoTime } from './output.ts'
+import { formatBytes, formatTable } from './printed-text.ts'
+
+/** Returns a node as `/admin/v1/nodes` answers it. */
+export function nodeRow({ name: _, state, stateAt, isThere, isLeaving, seenAt, ...node }: ListedNode): JsonObject {
+  return {
+    ...node,
+    state: isThere ? (isLeaving ? 'leaving' : 'up') : 'down',
+    membership: state,
+    since: isoTime(stateAt),
+    seenAt: isoTime(seenAt),
+  }
+}
+
+export function nodeTable(nodes: readonly JsonObject[]): string {
+  const rows = nodes.map(node => [
+    textOf(node, 'id'),
+    textOf(node, 'number'),
+    textOf(node, 'membership'),
+    textOf(node, 'state'),
+    node.isLocked === true ? 'running' : 'free',
+    typeof node.seenAt === 'string' ? node.seenAt.slice(0, 19) : 'never',
+    recordsOf(node),
+    formatBytes(numberOf(node, 'bytes') ?? 0),
+  ])
+  return formatTable([['ID', 'NUMBER', 'MEMBERSHIP', 'STATE', 'LOCK', 'LAST SIGN', 'RECORDS', 'BYTES'], ...rows])
+}
+
+/** Shows the records of a node, and of how many while it retires or is being forgotten. */
+function recordsOf(node: JsonObject): string {
+  const total = numberOf(node, 'total')
+  return total === null ? textOf(node, 'records') : `${textOf(node, 'records')} of ${total}`
+}

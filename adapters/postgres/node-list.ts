@@ -1,0 +1,76 @@
+import type { ListedNode } from '../../src/catalogue/fleet.ts'
+import type { Clock } from '../../src/domain/clock.ts'
+import { NODE_NUMBER } from './backends.ts'
+import { claimOf } from './node-claim.ts'
+import type { Sql } from './sql.ts'
+
+const COUNTED_FOR_MS = 10_000
+/** Time without a heartbeat after which a node counts as down, by the database's clock. */
+const TIMEOUT = `INTERVAL '30 seconds'`
+/** SQL expression: the node has sent a heartbeat recently. */
+export const IS_THERE = `COALESCE(seen_at > clock_timestamp() - ${TIMEOUT}, FALSE)`
+const IS_LOCKED = `EXISTS (
+  SELECT 1 FROM pg_locks WHERE locktype = 'advisory' AND objsubid = 1 AND granted
+    AND database = (SELECT oid FROM pg_database WHERE datname = current_database())
+    AND (classid::bigint << 32 | objid::bigint) = ${claimOf('name')})`
+const STATE_AT = '(extract(epoch FROM state_at) * 1000)::bigint'
+const SEEN_AT = '(extract(epoch FROM last_seen_at) * 1000)::bigint'
+const NODES = `
+  SELECT name, number, id, url, state, total, ${STATE_AT} AS "stateAt", ${IS_THERE} AS "isThere",
+    leaving AS "isLeaving", ${SEEN_AT} AS "seenAt", ${IS_LOCKED} AS "isLocked"
+  FROM nodes WHERE id IS NOT NULL AND url IS NOT NULL ORDER BY number`
+const RECORDS = `
+  SELECT node AS name, COUNT(*) AS count FROM holds WHERE state = 'used' AND root_id IS NOT NULL GROUP BY node`
+const BYTES = `SELECT ${NODE_NUMBER} AS number, SUM(dag_size)::bigint AS bytes FROM roots GROUP BY 1`
+
+interface Counted {
+  records: ReadonlyMap<string, number>
+  bytes: ReadonlyMap<number, number>
+}
+
+/** Lists the nodes for their owner. A count reads all holds and roots, so requests share it for a while. */
+export class NodeList {
+  readonly #sql: Sql
+  readonly #clock: Clock
+  #counted: { counts: Promise<Counted>; until: number } | null = null
+
+  constructor(sql: Sql, clock: Clock) {
+    this.#sql = sql
+    this.#clock = clock
+  }
+
+  async list(): Promise<ListedNode[]> {
+    const [nodes, counts] = await Promise.all([
+      this.#sql.all<Omit<ListedNode, 'records' | 'bytes'>>(NODES),
+      this.#counts(),
+    ])
+    return nodes.map(node => ({
+      ...node,
+      records: counts.records.get(node.name) ?? 0,
+      bytes: counts.bytes.get(node.number) ?? 0,
+    }))
+  }
+
+  #counts(): Promise<Counted> {
+    const now = this.#clock.now()
+    if (this.#counted === null || now >= this.#counted.until) {
+      const counts = this.#count()
+      this.#counted = { counts, until: now + COUNTED_FOR_MS }
+      counts.catch(() => {
+        this.#counted = null
+      })
+    }
+    return this.#counted.counts
+  }
+
+  async #count(): Promise<Counted> {
+    const [records, bytes] = await Promise.all([
+      this.#sql.all<{ name: string; count: number }>(RECORDS),
+      this.#sql.all<{ number: number; bytes: number }>(BYTES),
+    ])
+    return {
+      records: new Map(records.map(({ name, count }) => [name, count])),
+      bytes: new Map(bytes.map(({ number, bytes: sum }) => [number, sum])),
+    }
+  }
+}

@@ -1,0 +1,20 @@
+import type { NodeState } from '../../src/catalogue/fleet.ts'
+import type { Sql } from './sql.ts'
+
+/** SQL condition: the node has ended. Its row only keeps its number from being used again. */
+export const HAS_ENDED = "state IN ('retired', 'forgotten')"
+
+export function hasEnded(state: NodeState): boolean {
+  return state === 'retired' || state === 'forgotten'
+}
+
+/** Changes the state of a node. Returns whether the node had the state `from`. */
+export async function changeState(
+  sql: Sql,
+  name: string,
+  { from, to, total = null }: { from: NodeState; to: NodeState; total?: number | null },
+): Promise<boolean> {
+  const text = `UPDATE nodes SET state = $3, state_at = clock_timestamp(), total = COALESCE($4, total)
+    WHERE name = $1 AND state = $2`
+  return (await sql.run(text, [name, from, to, total])) === 1
+}

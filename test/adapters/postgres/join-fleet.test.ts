@@ -1,0 +1,88 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { joinFleet } from '../../../adapters/postgres/join-fleet.ts'
+import { migrate } from '../../../adapters/postgres/migrate.ts'
+import { NodeClaim } from '../../../adapters/postgres/node-claim.ts'
+import { changeState } from '../../../adapters/postgres/node-states.ts'
+import { Postgres } from '../../../adapters/postgres/postgres.ts'
+import { Nodes } from '../../../adapters/postgres/postgres-nodes.ts'
+import { migrations } from '../../../adapters/postgres/schema.ts'
+import { ManualClock } from '../../support/manual-clock.ts'
+import { needsPostgres, startPostgres, type TestPostgres } from '../../support/postgres-server.ts'
+
+describe('joining a fleet', needsPostgres, () => {
+  let server: TestPostgres
+  let database: Postgres
+  beforeAll(async () => {
+    server = await startPostgres()
+  })
+  beforeEach(async () => {
+    database = await Postgres.open({ url: await server.fresh() })
+    await migrate(database, migrations)
+    return () => database.close()
+  })
+  afterAll(() => server?.stop())
+
+  const joinAs = (name: string, id: string, known = false) =>
+    database.transaction(sql =>
+      joinFleet(
+        sql,
+        { known: known ? name : null, make: () => name },
+        {
+          address: { id, url: `http://${id}` },
+          clusterNodes: { first: id },
+          newSecret: () => new Uint8Array(1),
+          run: 'r',
+        },
+      ),
+    )
+  const listed = async () => {
+    const nodes = await new Nodes(database, new ManualClock(), 'dir-a').list()
+    return nodes.map(({ name, id, number, state, isLocked }) => [name, id, number, state, isLocked])
+  }
+
+  test('refuses a second directory with the id of a lost node', async () => {
+    await joinAs('dir-a', 'a')
+    await joinAs('dir-c', 'c')
+    await expect(joinAs('dir-d', 'c')).rejects.toThrow('run "holdfast node forget c" on another node')
+    expect(await database.transaction(sql => changeState(sql, 'dir-c', { from: 'active', to: 'forgetting' }))).toBe(
+      true,
+    )
+    await joinAs('dir-d', 'c')
+    expect(await listed()).toEqual([
+      ['dir-a', 'a', 0, 'active', false],
+      ['dir-c', 'c', 1, 'forgetting', false],
+      ['dir-d', 'c', 2, 'active', false],
+    ])
+  })
+
+  test('never gives the number of an ended node to another', async () => {
+    await joinAs('dir-a', 'a')
+    await joinAs('dir-c', 'c')
+    await database.transaction(sql => changeState(sql, 'dir-c', { from: 'active', to: 'forgotten' }))
+    expect(await joinAs('dir-d', 'd')).toMatchObject({ number: 2 })
+    expect((await new Nodes(database, new ManualClock(), 'dir-a').all()).map(({ id }) => id)).toEqual(['a', 'd'])
+  })
+
+  test('refuses the directory of a node that was given up', async () => {
+    await joinAs('dir-a', 'a')
+    await joinAs('dir-c', 'c')
+    for (const [from, to] of [
+      ['active', 'forgetting'],
+      ['forgetting', 'forgotten'],
+    ] as const) {
+      await database.transaction(sql => changeState(sql, 'dir-c', { from, to }))
+      await expect(joinAs('dir-c', 'c', true)).rejects.toThrow('the node c of this data directory was given up')
+    }
+  })
+
+  test('lists a node as locked while a process holds its lock', async () => {
+    await joinAs('dir-a', 'a')
+    const connection = await database.connection()
+    try {
+      await new NodeClaim('dir-a').take(connection)
+      expect(await listed()).toEqual([['dir-a', 'a', 0, 'active', true]])
+    } finally {
+      connection.release(true)
+    }
+  })
+})
