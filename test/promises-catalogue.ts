@@ -60,9 +60,16 @@ export const cataloguePromises: readonly KeptPromise[] = [
   {
     promise: 'a restart finishes an interrupted removal of many records',
     file: 'src/catalogue/rules/removal-rules.ts',
-    find: 'isMore ? yield* first(NOTE, of) : null',
-    replace: 'isMore && of.createdBy < 0 ? yield* first(NOTE, of) : null',
+    find: 'isMore ? yield* first(NOTE, left) : null',
+    replace: 'isMore && left.createdBy < 0 ? yield* first(NOTE, left) : null',
     test: { file: content, name: 'interrupted after 2 transactions is finished' },
+  },
+  {
+    promise: 'a removal takes the records of a node whose clock is ahead',
+    file: 'src/catalogue/rules/removal-rules.ts',
+    find: 'createdBy: Number.MAX_SAFE_INTEGER }, now)',
+    replace: 'createdBy: now }, now)',
+    test: { file: 'test/catalogue/content-rules.test.ts', name: 'removes the records of a node whose clock is ahead' },
   },
   {
     promise: 'an interrupted removal of many records delays no expiry',

@@ -152,6 +152,26 @@ export class ClusterRegistry {
     return node === undefined || node === this.#node ? null : node
   }
 
+  /**
+   * Returns the ids of the clusters whose content is in the same system as that of a cluster, which may be of another
+   * node.
+   * @throws HoldfastError `UNAVAILABLE` if the configuration declares the cluster absent
+   */
+  sharing(clusterId: string): string[] {
+    this.checkPresent(clusterId)
+    const system = this.#systemOf(clusterId)
+    return this.ids.filter(id => this.#systemOf(id) === system)
+  }
+
+  /** Null for an absent cluster. */
+  #systemOf(clusterId: string): string | null {
+    const { node, dataDir, backend, absent } = this.#definitions.get(clusterId) ?? {}
+    if (absent === true) return null
+    // Only the node of a cluster knows the number of its backend.
+    const isOwn = this.nodeOf(clusterId) === null
+    return isOwn ? `${this.backendOf(clusterId).id}` : JSON.stringify([node, dataDir, backend])
+  }
+
   /** Backend ids of the clusters whose content is in this node's own directories, by cluster id. */
   get homes(): ReadonlyMap<string, number> {
     const isLocal = ({ id, absent }: ClusterDefinition): boolean =>

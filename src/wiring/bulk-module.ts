@@ -26,7 +26,7 @@ export function makeBulk(
   const { bulk, records, fetches, accounts: stored } = storage.catalogue
   const { accounts, plans } = access
   const { changes, scheduler, backendOf, targets, wakeSweeper } = pins
-  const edits = new BulkEdits({ targets, clusterIds: clusters.registry.ids, backendOf })
+  const edits = new BulkEdits({ targets, clusters: clusters.registry })
   const runner = bulkRunner(
     {
       bulk,

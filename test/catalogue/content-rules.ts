@@ -102,6 +102,16 @@ export const contentRules: readonly ContentRule[] = [
     },
   },
   {
+    name: 'removes the records of a node whose clock is ahead',
+    async run(catalogue) {
+      const { records } = catalogue
+      const all = Array.from({ length: 70 }, (_, i) => record(`r${i}`, { createdAt: NOW + 1_000 + i }))
+      await commit(catalogue, all)
+      const removed = await records.remove({ accountId: 'one', dag: DAG, clusterId: null, now: NOW })
+      assert.equal(removed.length, all.length)
+    },
+  },
+  {
     name: 'hides expired records, and removes them once, earliest first',
     async run(catalogue) {
       const { records } = catalogue

@@ -89,6 +89,19 @@ export const wrongCatalogues: ReadonlyArray<[what: string, broken: Broken, rules
     [/^removes exactly the/],
   ],
   [
+    'keeps newer records in a removal',
+    ({ records }) => ({
+      records: {
+        ...records,
+        remove: async request => {
+          const rows = await records.ofDag({ ...request, limit: 1_000 })
+          return records.discardAll(rows.flatMap(({ id, createdAt }) => (createdAt <= request.now ? id : [])))
+        },
+      },
+    }),
+    [/^removes the records of a node/],
+  ],
+  [
     'returns removed records twice',
     ({ records }) => {
       let last: Awaited<ReturnType<typeof records.remove>> = []

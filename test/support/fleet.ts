@@ -63,20 +63,27 @@ export async function withFleet(
   }
 }
 
-/** Starts the nodes `a` and `b`, each with its own data directory. The caller closes them. */
-export async function openFleet(config: NodeConfig): Promise<{ a: FleetNode; b: FleetNode; close(): Promise<void> }> {
+/** Starts the nodes `a`, `b` and perhaps `c`, each with its own data directory. The caller closes them. */
+export async function openFleet(
+  config: NodeConfig,
+  count: 2 | 3 = 2,
+): Promise<{ a: FleetNode; b: FleetNode; nodes: FleetNode[]; close(): Promise<void> }> {
   const directory = await mkdtemp(join(tmpdir(), 'holdfast-fleet-'))
-  const [firstDir, secondDir] = [join(directory, 'a'), join(directory, 'b')]
-  const a = await fleetNode('a', firstDir, config)
-  // Each node decrypts secrets that the other has encrypted in the database.
-  await mkdir(secondDir, { mode: 0o700 })
-  await copyFile(join(firstDir, 'data.key'), join(secondDir, 'data.key'))
-  const b = await fleetNode('b', secondDir, config)
+  const a = await fleetNode('a', join(directory, 'a'), config)
+  const startOther = async (id: string): Promise<FleetNode> => {
+    const dataDir = join(directory, id)
+    // Each node decrypts secrets that the others have encrypted in the database.
+    await mkdir(dataDir, { mode: 0o700 })
+    await copyFile(join(a.dataDir, 'data.key'), join(dataDir, 'data.key'))
+    return fleetNode(id, dataDir, config)
+  }
+  const b = await startOther('b')
+  const nodes = [a, b, ...(count === 3 ? [await startOther('c')] : [])]
   const close = async (): Promise<void> => {
-    await Promise.all([a.close(), b.close()])
+    await Promise.all(nodes.map(node => node.close()))
     await rm(directory, { recursive: true })
   }
-  return { a, b, close }
+  return { a, b, nodes, close }
 }
 
 async function fleetNode(id: string, dataDir: string, config: NodeConfig): Promise<FleetNode> {

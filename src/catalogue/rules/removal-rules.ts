@@ -67,9 +67,9 @@ export function removalRules(
   const removing = <T extends { rows: RecordRow[] }>(make: () => Rule<T>, lane?: string): Promise<T> =>
     driver.transaction(make, { patient: true, committed: ({ rows }) => parts.removed?.(rows), lane })
 
-  function* removeSome(of: Removal): Rule<RecordRow[]> {
+  function* removeSome(of: Removal, now = of.createdBy): Rule<RecordRow[]> {
     yield* first(LOCK_ACCOUNTS, { accounts: [of.accountId] })
-    const found = yield* all(RECORDS_OF_DAG, { ...of, now: of.createdBy, limit: STEP })
+    const found = yield* all(RECORDS_OF_DAG, { ...of, now, limit: STEP })
     return yield* removeRecords(parts, found, true)
   }
 
@@ -126,13 +126,16 @@ export function removalRules(
 
   return {
     remove: async ({ dag: { codec, multihash }, accountId, clusterId, now }) => {
-      const of = { codec, multihash, accountId, clusterId, createdBy: now }
+      const of = { codec, multihash, accountId, clusterId }
       const { rows, noted } = await removing(function* () {
-        const some = yield* removeSome(of)
-        const isMore = some.length === STEP && (yield* first(RECORDS_OF_DAG, { ...of, now, limit: 1 })) !== null
-        return { rows: some, noted: isMore ? yield* first(NOTE, of) : null }
+        // The clock of another node may be ahead, so records of the future are removed, too.
+        const some = yield* removeSome({ ...of, createdBy: Number.MAX_SAFE_INTEGER }, now)
+        const left = { ...of, createdBy: Math.max(now, ...some.map(({ createdAt }) => createdAt)) }
+        const isMore = some.length === STEP && (yield* first(RECORDS_OF_DAG, { ...left, now, limit: 1 })) !== null
+        const noted = isMore ? yield* first(NOTE, left) : null
+        return { rows: some, noted: noted && { ...left, ...noted } }
       }, accountId)
-      if (noted !== null) for (const row of await rest(finish({ ...of, ...noted }))) rows.push(row)
+      if (noted !== null) for (const row of await rest(finish(noted))) rows.push(row)
       await parts.dropReleased()
       return rows
     },

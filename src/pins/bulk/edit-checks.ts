@@ -1,5 +1,6 @@
 import type { BulkAction } from '../../catalogue/bulk-changes.ts'
 import type { BulkEdit } from '../../catalogue/bulk-edits.ts'
+import type { ClusterRegistry } from '../../clusters/cluster-registry.ts'
 import { HoldfastError } from '../../domain/errors.ts'
 import { checkedText } from '../pin-names.ts'
 import type { PinTargets } from '../pin-targets.ts'
@@ -18,10 +19,7 @@ export interface EditRequest {
 
 export interface BulkEditParts {
   targets: PinTargets
-  /** All clusters of the engine. */
-  clusterIds: readonly string[]
-  /** Returns null for a cluster that this node cannot fetch into. */
-  backendOf: (clusterId: string) => number | null
+  clusters: Pick<ClusterRegistry, 'sharing'>
 }
 
 /** Value of `timelock` that removes the expiry. The contract reads null and an empty text as absent. */
@@ -35,7 +33,7 @@ export class BulkEdits {
     this.#parts = parts
   }
 
-  /** @throws HoldfastError `VALIDATION`, `INVALID_TIMELOCK`, `TIMELOCK_NOT_ALLOWED`, `CLUSTER_NOT_ALLOWED` */
+  /** @throws HoldfastError `VALIDATION`, `INVALID_TIMELOCK`, `TIMELOCK_NOT_ALLOWED`, `CLUSTER_NOT_ALLOWED`, `UNAVAILABLE` */
   async of({ account, action, rename, timelock, cluster }: EditRequest): Promise<BulkEdit> {
     const requester = await this.#parts.targets.requester(account)
     if (action === 'rename') return { rename: checkedRename(rename ?? {}) }
@@ -46,15 +44,9 @@ export class BulkEdits {
       return { expiresAt }
     }
     if (cluster === undefined || cluster.trim() === '') throw missing('cluster', 'the id of a cluster')
-    return { cluster: this.#from(this.#parts.targets.decide(requester, { cluster }).clusterId) }
-  }
-
-  /** Records move between clusters of one backend, because the content stays where it is. */
-  #from(to: string): { to: string; from: string[] } {
-    const { clusterIds, backendOf } = this.#parts
-    const backend = backendOf(to)
-    if (backend === null) throw new HoldfastError('CLUSTER_NOT_ALLOWED', `another node keeps the cluster ${to}`)
-    return { to, from: clusterIds.filter(id => backendOf(id) === backend) }
+    const to = this.#parts.targets.decide(requester, { cluster }).clusterId
+    // Records move between clusters of one system, because the content stays where it is.
+    return { cluster: { to, from: this.#parts.clusters.sharing(to) } }
   }
 }
 

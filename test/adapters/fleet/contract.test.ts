@@ -5,14 +5,16 @@ import { afterAll, beforeAll, describe, test } from 'vitest'
 import { knownClusters } from '../../../src/domain/cluster.ts'
 import { audits } from '../../contract/audits.ts'
 import { AUDITS_BEGIN, AuditClock, auditConfig, clientOf, worldOf } from '../../contract/hosts.ts'
+import { auditSignIn } from '../../contract/trusting-provider.ts'
 import type { AuditClient, World } from '../../contract/world.ts'
 import { withStandingClock } from '../../support/database-clock.ts'
 import { type FleetNode, openFleet } from '../../support/fleet.ts'
 import { needs } from '../../support/needs.ts'
 import { needsPostgres, startPostgres } from '../../support/postgres-server.ts'
 
-/** Each node keeps every second cluster. */
-const clusters = knownClusters.map((cluster, i) => ({ ...cluster, node: i % 2 === 0 ? 'a' : 'b' }))
+/** Records move between the first two clusters, which one node keeps. */
+const NODES = ['a', 'a', 'b', 'c']
+const clusters = knownClusters.map((cluster, i) => ({ ...cluster, node: NODES[i % NODES.length] ?? 'a' }))
 
 /** Maximum number of requests before a change must be visible. */
 const MOST_TRIES = 2_000
@@ -20,7 +22,7 @@ const CHANGING: ReadonlySet<string> = new Set(['POST', 'PUT', 'DELETE'])
 /** Requests that change credentials, of which nodes notify each other. */
 const OF_CREDENTIALS = /^\/(api\/v3|admin\/v1)\/(tokens|auth|sessions|users\/me\b(?!\/uploads)|accounts)/
 
-/** Opens two nodes on one catalogue and sends requests to them in turn. */
+/** Opens three nodes on one catalogue and sends requests to them in turn. */
 async function openFleetWorld(): Promise<World & { close(): Promise<void> }> {
   const server = await startPostgres()
   const shared = await mkdtemp(join(tmpdir(), 'holdfast-audit-'))
@@ -28,15 +30,17 @@ async function openFleetWorld(): Promise<World & { close(): Promise<void> }> {
   await mkdir(join(shared, 'import'))
   const clock = new AuditClock(AUDITS_BEGIN)
   const database = await withStandingClock(await server.fresh(), clock.now())
-  const { a, b, close } = await openFleet({ ...auditConfig, database: database.url, clusters, clock, importRoots })
-  const [first, second] = [clientOf(a.server), clientOf(b.server)]
-  const told = await watchedChanges(a)
+  const config = { ...auditConfig, ...auditSignIn, database: database.url, clusters, clock, importRoots }
+  const { a, nodes, close } = await openFleet(config, 3)
+  const hosts = nodes.map(node => ({ node, ...clientOf(node.server) }))
+  const told = await watchedChanges(nodes)
   let turn = 0
   const client: AuditClient = {
     request: async (method, path, options) => {
-      const isFirst = turn++ % 2 === 0
-      const answer = await (isFirst ? first : second).client.request(method, path, options)
-      if (CHANGING.has(method) && OF_CREDENTIALS.test(path)) await (isFirst ? told(a, b) : told(b, a))
+      const host = hosts[turn++ % hosts.length]
+      if (host === undefined) throw new Error('there is no node')
+      const answer = await host.client.request(method, path, options)
+      if (CHANGING.has(method) && OF_CREDENTIALS.test(path)) await told(host.node)
       return answer
     },
   }
@@ -46,22 +50,21 @@ async function openFleetWorld(): Promise<World & { close(): Promise<void> }> {
     advance: async ms => {
       await database.advance(ms)
       await clock.advance(ms)
-      // Credentials may be stale until both nodes have checked their notifications.
-      await told(a, b)
-      await told(b, a)
-      // Either node removes expired records shortly after.
+      // Credentials may be stale until all nodes have checked their notifications.
+      for (const node of nodes) await told(node)
+      // Any node removes expired records shortly after.
       await database.untilNone(`SELECT 1 FROM records WHERE expires_at <= ${clock.now()}`)
     },
     disable: async actor => {
       await world.disable(actor)
-      await told(a, b)
+      await told(a)
     },
     setPassword: async (actor, password) => {
       await world.setPassword(actor, password)
-      await told(a, b)
+      await told(a)
     },
     close: async () => {
-      for (const { agent } of [first, second]) agent.destroy()
+      for (const { agent } of hosts) agent.destroy()
       await close()
       await database.close()
       await server.stop()
@@ -71,36 +74,41 @@ async function openFleetWorld(): Promise<World & { close(): Promise<void> }> {
 }
 
 /**
- * Waits until the other node knows a credential change.
+ * Returns a function that waits until the other nodes know a credential change of a node.
  *
  * Notifications arrive in order. So this changes one more account and waits for that change.
  */
-async function watchedChanges(node: FleetNode): Promise<(from: FleetNode, to: FleetNode) => Promise<void>> {
-  const { accounts, keys } = node.engine
+async function watchedChanges(nodes: readonly FleetNode[]): Promise<(from: FleetNode) => Promise<void>> {
+  const [first] = nodes
+  if (first === undefined) throw new Error('there is no node')
+  const { accounts, keys } = first.engine
   const { id } = await accounts.create({ email: 'watched@example.org', plan: 'unlimited' })
   const { secret } = await keys.create(id, { name: 'watched', scopes: ['files:read'] })
   let isDisabled = false
-  const one = async (from: FleetNode, to: FleetNode): Promise<void> => {
+  const one = async (from: FleetNode): Promise<void> => {
     isDisabled = !isDisabled
     await from.engine.accounts.setDisabled(id, isDisabled)
+    await Promise.all(nodes.filter(node => node !== from).map(to => known(to, isDisabled ? 403 : 200)))
+  }
+  const known = async (to: FleetNode, status: number): Promise<void> => {
     for (let tries = 0; tries < MOST_TRIES; tries++) {
       const answer = await fetch(`${to.url}/api/v3/users/me`, { headers: { 'x-api-key': secret } })
       await answer.arrayBuffer()
-      if (answer.status === (isDisabled ? 403 : 200)) return
+      if (answer.status === status) return
     }
     throw new Error('a change of credentials was never told')
   }
   let last: Promise<void> = Promise.resolve()
-  return (from, to) => {
-    last = last.then(() => one(from, to))
+  return from => {
+    last = last.then(() => one(from))
     return last
   }
 }
 
 const isHeavy = (process.env.HOLDFAST_TEST_HEAVY ?? '') !== ''
-const options = isHeavy ? needsPostgres : needs(false, 'two nodes are audited with HOLDFAST_TEST_HEAVY=1 only')
+const options = isHeavy ? needsPostgres : needs(false, 'three nodes are audited with HOLDFAST_TEST_HEAVY=1 only')
 
-describe('the contract on two nodes in turn', options, () => {
+describe('the contract on three nodes in turn', options, () => {
   let world: Awaited<ReturnType<typeof openFleetWorld>>
 
   beforeAll(async () => {
