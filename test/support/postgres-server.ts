@@ -66,9 +66,15 @@ function installed(): string | null {
  * Connects to the given server, or starts one in a temporary directory.
  *
  * @param options.syncs true if its commits wait for the disk, as a benchmark needs; no test cuts its power
+ * @param options.settings further settings of an own server, as `name=value`
  */
-export async function startPostgres({ syncs = false }: { syncs?: boolean } = {}): Promise<TestPostgres> {
-  return GIVEN === undefined ? startOwn(syncs) : given(GIVEN)
+export async function startPostgres(options: OwnOptions = {}): Promise<TestPostgres> {
+  return GIVEN === undefined ? startOwn(options) : given(GIVEN)
+}
+
+interface OwnOptions {
+  syncs?: boolean
+  settings?: readonly string[]
 }
 
 async function query(url: string, text: string): Promise<void> {
@@ -105,7 +111,7 @@ function given(url: string): TestPostgres {
   }
 }
 
-async function startOwn(syncs: boolean): Promise<TestPostgres> {
+async function startOwn({ syncs = false, settings: more = [] }: OwnOptions): Promise<TestPostgres> {
   const bin = binaries()
   if (bin === null) throw new Error('no PostgreSQL is installed')
   const directory = mkdtempSync(join(tmpdir(), 'holdfast-postgres-'))
@@ -121,7 +127,7 @@ async function startOwn(syncs: boolean): Promise<TestPostgres> {
   const port = await freePort()
   const settings = [`port=${port}`, 'listen_addresses=127.0.0.1', `unix_socket_directories=${directory}`]
   const sizes = ['shared_buffers=32MB', 'max_connections=100', `fsync=${syncs ? 'on' : 'off'}`]
-  const options = [...settings, ...sizes].flatMap(setting => ['-c', setting])
+  const options = [...settings, ...sizes, ...more].flatMap(setting => ['-c', setting])
   let server: ReturnType<typeof spawn> | null = null
   const start = async (): Promise<void> => {
     server = spawn(join(bin, 'postgres'), ['-D', data, ...options], { cwd: directory, stdio: 'ignore', ...owner })
