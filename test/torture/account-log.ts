@@ -33,6 +33,12 @@ export type Fate = 'kept' | 'gone' | 'open'
  */
 export class AccountLog {
   readonly #entries = new Map<string, Entry>()
+  /** Maximum difference between the clock of a server and that of this process, in ms. */
+  readonly skewMs: number
+
+  constructor(skewMs = 0) {
+    this.skewMs = skewMs
+  }
 
   /**
    * Logs a request to store, which may have begun before its CID was known. Call the returned function at the
@@ -81,12 +87,24 @@ export class AccountLog {
   fateOf(cid: string, at: number, seen: { from: number; to: number }): Fate {
     const entry = this.#entries.get(cid)
     if (entry === undefined) return 'gone'
-    if (entry.expiresAt !== null && entry.expiresAt <= seen.from) return 'gone'
+    if (entry.expiresAt !== null && entry.expiresAt + this.skewMs <= seen.from) return 'gone'
     const begun = entry.steps.filter(step => step.began <= at)
     const isOpen = begun.some(step => step.acknowledged === null || step.acknowledged > at)
     if (isOpen) return 'open'
     if (begun.at(-1)?.kind !== 'store') return 'gone'
-    return entry.expiresAt !== null && entry.expiresAt <= seen.to ? 'open' : 'kept'
+    return entry.expiresAt !== null && entry.expiresAt - this.skewMs <= seen.to ? 'open' : 'kept'
+  }
+
+  /** Returns whether a content may have expired by the clock of a server. */
+  isOver({ expiresAt }: Pick<Content, 'expiresAt'>): boolean {
+    return expiresAt !== null && expiresAt - this.skewMs <= now()
+  }
+
+  /** Logs that the requests of an interval may have been lost, with their acknowledgements. */
+  undo(from: number, to: number): void {
+    for (const { steps } of this.#entries.values()) {
+      for (const step of steps) if (step.began >= from && step.began <= to) step.acknowledged = null
+    }
   }
 
   /** Replaces the log: from now on exactly these contents are stored. */

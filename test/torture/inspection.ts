@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { EMPTY, storeSizes, strayBlocks } from '../support/store-inspection.ts'
-import { type AccountLog, type Content, now } from './account-log.ts'
+import { AccountLog, type Content, now } from './account-log.ts'
 import { BrokenOff, type Client } from './client.ts'
 import { WORKERS } from './load.ts'
 import type { TortureServer } from './torture-server.ts'
@@ -41,25 +41,21 @@ export async function inspectAccount(client: Client, log: AccountLog, at: number
       assert.notEqual(log.fateOf(content.cid, at, seen), 'kept', `${content.cid} was acknowledged and is lost`)
       continue
     }
-    await readBack(client, content)
+    await readBack(client, content, log)
   }
   return listed
 }
 
 /** Reads a content and compares its hashes. If its timelock passes meanwhile, it may be gone or cut off. */
-export async function readBack(client: Client, content: Content): Promise<void> {
+export async function readBack(client: Client, content: Content, log = new AccountLog()): Promise<void> {
   for (const [path, hash] of Object.entries(content.hashes)) {
     const read = await client.hashOf(content.cid, path).catch((error: unknown) => {
-      if (error instanceof BrokenOff && isOver(content)) return null
+      if (error instanceof BrokenOff && log.isOver(content)) return null
       throw error
     })
-    if (read === null && isOver(content)) continue
+    if (read === null && log.isOver(content)) continue
     assert.equal(read, hash, `${content.cid}/${path} does not read back as it was stored`)
   }
-}
-
-function isOver({ expiresAt }: Content): boolean {
-  return expiresAt !== null && expiresAt <= now()
 }
 
 /** Removes all records, collects and stops the server. Checks that its store is empty. */

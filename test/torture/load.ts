@@ -193,7 +193,7 @@ export class Load {
     const isRefused = (status: number): boolean => {
       // No node that has the content may be reachable at the moment.
       if (content.isFetched === true) return status === 404
-      return status === 400 && content.expiresAt !== null && content.expiresAt <= now()
+      return status === 400 && this.#log.isOver(content)
     }
     const answer = await this.#expect([200, 201], send(), isRefused)
     if (answer === null) return

@@ -1,7 +1,7 @@
 import { parseArgs } from 'node:util'
 import { openPlace } from './clusters/places.ts'
 import { torturePlace } from './clusters/torture.ts'
-import { tortureFleet } from './fleet.ts'
+import { tortureFleet } from './fleet/fleet.ts'
 import { tortureRemoteNode } from './remote-node.ts'
 import { type Tortured, type TortureOptions, torture } from './torture.ts'
 
@@ -9,7 +9,7 @@ import { type Tortured, type TortureOptions, torture } from './torture.ts'
  * Runs a torture test: `npm run --silent torture -- --rounds N --seed S [--minutes M] [--fleet] [--cluster [KIND]]
  * [--postgres]`.
  *
- * `--fleet` runs two nodes on one PostgreSQL.
+ * `--fleet` runs three nodes on one PostgreSQL.
  *
  * `--cluster` has the clusters kept by another node (`holdfast`), a Kubo (`kubo`) or an IPFS Cluster (`ipfs-cluster`).
  * `--postgres` puts the catalogue into PostgreSQL.

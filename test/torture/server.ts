@@ -3,13 +3,14 @@
  * of the failures or `none`.
  *
  * `TORTURE_OPTIONS` has engine options as JSON, `TORTURE_PORT` the port, `TORTURE_ACCOUNTS` the keys of further
- * accounts by email.
+ * accounts by email. `TORTURE_CLOCK_MS` is added to its clock.
  *
  * It prints `listening on URL` and stops at SIGTERM.
  */
 
 import { serverAdapters } from '../../adapters/cli/server-adapters.ts'
 import { createServer } from '../../adapters/node-http/index.ts'
+import { systemClock } from '../../src/domain/clock.ts'
 import { silentLogger } from '../../src/domain/logger.ts'
 import { createEngine, type EngineConfig } from '../../src/index.ts'
 import { failingFiles } from './failing-files.ts'
@@ -18,6 +19,7 @@ const [dataDir = '', faults = 'none'] = process.argv.slice(2)
 const files = faults === 'none' ? null : failingFiles(Number(faults))
 const error = (fields: object, message: string): void => console.error(message, fields)
 const given = JSON.parse(process.env.TORTURE_OPTIONS ?? '{}') as EngineConfig
+const aheadMs = Number(process.env.TORTURE_CLOCK_MS ?? 0)
 const engine = await createEngine({
   ...serverAdapters,
   ...given,
@@ -25,6 +27,7 @@ const engine = await createEngine({
   environment: process.env,
   // On a healthy disk, with no outages of a database, an error is worth printing.
   logger: files === null && given.database === undefined ? { ...silentLogger, error } : silentLogger,
+  clock: { ...systemClock, now: () => systemClock.now() + aheadMs },
   gc: { intervalSeconds: 1, graceSeconds: 0 },
   ...(files === null ? {} : { fileSystem: files.fileSystem }),
 })

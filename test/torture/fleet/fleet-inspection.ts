@@ -1,0 +1,84 @@
+import assert from 'node:assert/strict'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { EMPTY, storeSizes } from '../../support/store-inspection.ts'
+import { findStrays } from '../inspection.ts'
+import { IDS, type TorturedFleet } from './tortured-fleet.ts'
+
+/** Collections after which everything removed must be gone. */
+const COLLECTIONS = 200
+const TABLES = ['records', 'holds', 'roots', 'root_files', 'roots_gone', 'fetches', 'removals', 'placements'] as const
+
+/**
+ * Checks all nodes: every hold belongs to a record, counts agree, no block is damaged, each node has what it should
+ * hold.
+ */
+export async function inspectNodes(fleet: TorturedFleet): Promise<void> {
+  // Interrupted uploads count as abandoned after an hour.
+  await fleet.ask("UPDATE holds SET placed_at = placed_at - INTERVAL '1 hour' WHERE state = 'placing'")
+  for (const id of IDS) {
+    const { client } = fleet.node(id)
+    const looked = await client.json<{ found: Record<string, number> }>('POST', '/admin/v1/reconcile', { dryRun: true })
+    const { 'hold-unwanted': _, 'root-unwanted': __, 'file-unknown': ___, ...wrong } = looked.json.found
+    assert.deepEqual(wrong, {}, `node ${id}: records and holds do not agree`)
+    assert.equal((await client.json('POST', '/admin/v1/reconcile', { force: true })).status, 200)
+    const verified = await client.json<{ damaged: unknown[] }>('POST', '/admin/v1/verify')
+    assert.deepEqual([verified.status, verified.json.damaged], [200, []], `node ${id}: blocks are damaged`)
+  }
+  for (const id of IDS) {
+    const { client } = fleet.node(id)
+    const again = await client.json<{ found: object }>('POST', '/admin/v1/reconcile', { dryRun: true })
+    assert.deepEqual(again.json.found, {}, `node ${id}: a difference is left after the repair`)
+    await findStrays(fleet.node(id), fleet.directory(id))
+  }
+  await inspectDatabase(fleet)
+}
+
+/** Checks that each hold has a record or a fetch, and that the usage of each account is exact. */
+async function inspectDatabase(fleet: TorturedFleet): Promise<void> {
+  const left = await fleet.ask<{ count: string }>(
+    `SELECT COUNT(*) AS count FROM holds h WHERE state <> 'used'
+       OR NOT EXISTS (SELECT 1 FROM records r WHERE r.hold_id = h.id) AND NOT EXISTS (SELECT 1 FROM fetches f WHERE f.hold_id = h.id)`,
+  )
+  assert.equal(left[0]?.count, '0', 'holds are left that no record uses')
+  const wrong = await fleet.ask(
+    `SELECT id FROM accounts a WHERE (pins, expiring_pins, stored_bytes) <> (
+       SELECT COUNT(*), COUNT(expires_at), (SELECT COALESCE(SUM(charge), 0) FROM (
+         SELECT DISTINCT ON (multihash, codec) charge FROM records
+         WHERE account_id = a.id AND root_id IS NOT NULL) AS stored)
+       FROM records WHERE account_id = a.id)`,
+  )
+  assert.deepEqual(wrong, [], 'the usage of accounts is wrong')
+}
+
+/** Removes all records through one node and checks that nothing is left on any. */
+export async function checkEmptied(fleet: TorturedFleet): Promise<void> {
+  const { client } = fleet.node('a')
+  for (let listed = await client.list(); listed.length > 0; listed = await client.list()) {
+    for (const cid of new Set(listed)) {
+      const { status } = await client.ask('DELETE', `/api/v3/files/remove/${cid}`)
+      assert.ok(status === 200 || status === 404, `${cid} could not be removed: ${status}`)
+    }
+  }
+  for (const id of IDS) {
+    for (let i = 0; i < COLLECTIONS; i++) {
+      await fleet.node(id).client.json('POST', '/admin/v1/gc', { graceSeconds: 0 })
+      const { blocks, roots } = await storeSizes(fleet.directory(id))
+      if (blocks + roots === 0) break
+      await sleep(20)
+    }
+    await fleet.node(id).stop()
+    assert.deepEqual(
+      await storeSizes(fleet.directory(id)),
+      EMPTY,
+      `node ${id}: something is left after all was removed`,
+    )
+  }
+  for (const table of TABLES) {
+    const [row] = await fleet.ask<{ count: string }>(`SELECT COUNT(*) AS count FROM ${table}`)
+    assert.equal(row?.count, '0', `rows of ${table} are left after all was removed`)
+  }
+  const usage = await fleet.ask(
+    'SELECT pins::int, stored_bytes::int AS bytes FROM accounts WHERE pins <> 0 OR stored_bytes <> 0',
+  )
+  assert.deepEqual(usage, [], 'accounts have usage after all was removed')
+}
