@@ -7,6 +7,8 @@ const batch = (name: string) => ({ file: 'test/adapters/postgres/commit-batches.
 const moved = (name: string) => ({ file: 'test/wiring/move-catalogue.test.ts', name })
 const signIn = (name: string) => ({ file: 'test/adapters/postgres/sign-in.test.ts', name })
 
+const offers = (name: string) => ({ file: 'test/adapters/postgres/postgres-offers.test.ts', name })
+
 const past = (name: string) => ({ file: 'test/wiring/catalogue-past.test.ts', name })
 
 const pages = (name: string) => ({ file: 'test/adapters/postgres/pages.test.ts', name })
@@ -232,15 +234,50 @@ const promises: readonly KeptPromise[] = [
     promise: 'content unknown to a restored database stays until the operator accepts it',
     file: 'adapters/postgres/database-past.ts',
     find: '    if (isBehind) return ',
-    replace: '    if (rows.length < 0) return ',
+    replace: "    if (isBehind && past.system === '') return ",
     test: past('by an earlier state: keeps all holds'),
   },
   {
     promise: 'a restored database gives no hold number twice',
     file: 'adapters/postgres/database-past.ts',
-    find: '    if (isBehind) {\n',
-    replace: '    if (rows.length < 0) {\n',
+    find: 'const GAP = 1_000_000_000',
+    replace: 'const GAP = -1_000_000_000',
     test: past('by an earlier state: keeps all holds and'),
+  },
+  {
+    promise: 'a node releases nothing before it has offered its content to a restored database',
+    file: 'adapters/postgres/shared-holds.ts',
+    find: "state = 'void' AND ${HAS_OFFERED} ORDER",
+    replace: "state = 'void' ORDER",
+    test: offers('a removal releases nothing before'),
+  },
+  {
+    promise: 'no reconciliation releases before all nodes have offered their content',
+    file: 'adapters/postgres/postgres-offers.ts',
+    find: 'AND NOT ${IS_GIVEN_UP} ORDER',
+    replace: 'AND FALSE ORDER',
+    test: offers('names each node that has not offered'),
+  },
+  {
+    promise: 'offered content has a hold of its own',
+    file: 'adapters/postgres/postgres-offers.ts',
+    find: '        await holds.use(\n          sql,\n          made',
+    replace: '        await holds.void(\n          sql,\n          made',
+    test: offers('a node takes content that another'),
+  },
+  {
+    promise: 'a record whose content another node offers is not lost',
+    file: 'src/catalogue/rules/reconciliation-rules.ts',
+    find: "kind === 'record-lost' && !isOffered",
+    replace: "kind === 'record-lost'",
+    test: offers('a node takes content that another'),
+  },
+  {
+    promise: 'a node that offers its content places missing holds on its own records',
+    file: 'src/catalogue/rules/offer-rules.ts',
+    find: '    if (isOwn) wrong.push',
+    replace: "    if (isOwn && node === '') wrong.push",
+    test: offers('a removal releases nothing before'),
   },
   {
     promise: 'a promoted standby stops the release of content',

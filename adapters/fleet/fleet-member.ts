@@ -20,6 +20,7 @@ function memberOf(parts: FleetParts): FleetMember {
   const blocks = nodeBlocks(clusters, live)
   return {
     content: new OtherContent(cid => open(parts, sender, cid)),
+    readerOf: id => nodeReader(sender, id, clock),
     find: async cid => {
       const [other] = await placesOf(parts, cid)
       return other === undefined ? null : { source: nodeReader(sender, other.id, clock) }

@@ -1,4 +1,7 @@
-import type { CataloguePast, KeptPast, Past } from '../../src/catalogue/shared-catalogue.ts'
+import { randomUUID } from 'node:crypto'
+import type { SetBack } from '../../src/catalogue/offers.ts'
+import type { CataloguePast, KeptPast, KnownPast, Past } from '../../src/catalogue/shared-catalogue.ts'
+import { NEWEST_SET_BACK } from './schema-set-backs.ts'
 
 interface Connection {
   query<Row extends object>(text: string, values?: unknown[]): Promise<{ rows: Row[] }>
@@ -9,23 +12,32 @@ const PAST = `SELECT (SELECT system_identifier::text FROM pg_control_system()) A
   (SELECT oid::text FROM pg_database WHERE datname = current_database()) AS database`
 const UNKNOWN = `SELECT number::float8 AS number FROM unnest($1::bigint[]) AS number
   WHERE NOT EXISTS (SELECT 1 FROM holds WHERE id = 'hold ' || number)`
-/** After a restore of the database, skips this many hold numbers, which the lost commits may have used. */
-const GAP = 1_000
+/** Hold numbers to skip after a set-back: far more than the lost commits of all nodes can have used. */
+const GAP = 1_000_000_000
+
+const STATE = `SELECT (${NEWEST_SET_BACK}) AS newest, (SELECT offered FROM nodes WHERE name = $1) AS offered,
+  EXISTS (SELECT 1 FROM set_backs WHERE id = $2) AS "isKnown"`
+/** Every node offers again from the start. */
+const NOTE = `WITH noted AS (INSERT INTO set_backs (id, problem, noticed_by) VALUES ($1, $2, $3))
+  UPDATE nodes SET offer_place = NULL`
 
 /**
  * Checks at each connection that the database still has what this node has committed.
  *
  * A database restored to an earlier point lacks acknowledged commits. So does a standby promoted while it lagged
- * behind. The ledger keeps the holds of those commits until the operator accepts the problem.
+ * behind. The node notes this set-back in the database, so that every node offers its content before any node releases
+ * something. The ledger keeps the holds of lost commits until the operator accepts the problem.
  */
 export class DatabasePast implements CataloguePast {
   readonly #kept: KeptPast
+  readonly #node: string
   readonly #onProblem: (problem: string) => void
   #current: Past | null = null
   #problem: string | null = null
 
-  constructor(kept: KeptPast, onProblem: (problem: string) => void) {
+  constructor(kept: KeptPast, node: string, onProblem: (problem: string) => void) {
     this.#kept = kept
+    this.#node = node
     this.#onProblem = onProblem
   }
 
@@ -38,39 +50,75 @@ export class DatabasePast implements CataloguePast {
       rows: [past],
     } = await connection.query<Past>(PAST)
     if (past === undefined) return
-    const kept = this.#kept.get()
-    const found = await this.#found(connection, past, kept?.past ?? past)
-    const problem = kept?.problem ?? found
+    const kept = this.#kept.get() ?? { past, problem: null, setBack: null }
+    const found = await this.#found(connection, past, kept)
+    const setBack = found === null ? kept.setBack : await this.#note(connection, found, kept)
     this.#current = past
-    if (problem !== null && problem !== this.#problem) this.#onProblem(problem)
-    this.#problem = problem
-    if (kept === null || kept.problem !== problem) this.#kept.put(kept?.past ?? past, problem)
+    this.#show(found ?? kept.problem)
+    const known = { past, problem: this.#problem, setBack }
+    if (found !== null || kept.setBack !== setBack || this.#kept.get() === null) this.#kept.put(known)
   }
 
   /** Accepts the present state of the database, unless another problem has replaced the given one. */
   accept(problem: string): void {
     if (problem !== this.#problem) return
-    if (this.#current !== null) this.#kept.put(this.#current, null)
+    if (this.#current !== null) {
+      this.#kept.put({ past: this.#current, problem: null, setBack: this.#kept.get()?.setBack ?? null })
+    }
     this.#problem = null
   }
 
-  async #found(connection: Connection, past: Past, known: Past): Promise<string | null> {
+  learn({ id, problem }: SetBack): void {
+    const kept = this.#kept.get()
+    if (kept === null || kept.setBack === id) return
+    this.#show(kept.problem ?? problem)
+    this.#kept.put({ ...kept, problem: this.#problem, setBack: id })
+  }
+
+  #show(problem: string | null): void {
+    if (problem !== null && problem !== this.#problem) this.#onProblem(problem)
+    this.#problem = problem
+  }
+
+  /** Returns how the database differs from the known one; null if it does not, or if this difference is known. */
+  async #found(connection: Connection, past: Past, { past: known, problem, setBack }: KnownPast) {
     if (past.system !== known.system) return 'the database is on another server than before'
     if (past.database !== known.database) return 'the database was dropped and created again'
-    const holds = this.#kept.newestHolds()
-    const { rows } = await connection.query<{ number: number }>(UNKNOWN, [holds])
-    // The ledger may have released a hold since the first read. Such a hold is not lost, so check the ledger again.
-    const isBehind = rows.some(({ number }) => this.#kept.isHeld(number))
-    if (isBehind) {
-      // If a new hold reused a number, it could be mistaken for a hold that the database has lost.
-      const next = Math.max(...holds) + GAP
-      await connection.query(
-        "SELECT setval('hold_numbers', $1::bigint) FROM hold_numbers WHERE last_value < $1::bigint",
-        [next],
-      )
-    }
+    const {
+      rows: [state],
+    } = await connection.query<{ isKnown: boolean }>(STATE, [this.#node, setBack])
+    if (setBack !== null && state?.isKnown === false) return 'the database was restored to an earlier point again'
+    const isBehind = problem === null && (await this.#lacksHolds(connection))
     if (isBehind) return 'the database lacks the latest commits: it was restored to an earlier point'
     if (past.timeline === known.timeline) return null
     return `the database changed from timeline ${known.timeline} to ${past.timeline}: it was restored, or a standby took over`
+  }
+
+  async #lacksHolds(connection: Connection): Promise<boolean> {
+    const { rows } = await connection.query<{ number: number }>(UNKNOWN, [this.#kept.newestHolds()])
+    // The ledger may have released a hold since the first read. Such a hold is not lost, so check the ledger again.
+    return rows.some(({ number }) => this.#kept.isHeld(number))
+  }
+
+  /** Notes a set-back, unless another node has noted it. Returns its id. */
+  async #note(connection: Connection, problem: string, known: KnownPast): Promise<string> {
+    // A new hold with a number in use would move the known hold to other content.
+    const next = Math.max(0, ...this.#kept.newestHolds()) + GAP
+    await connection.query(
+      "SELECT setval('hold_numbers', $1::bigint) FROM hold_numbers WHERE last_value < $1::bigint",
+      [next],
+    )
+    const {
+      rows: [state],
+    } = await connection.query<{ newest: string | null; offered: string | null }>(STATE, [this.#node, known.setBack])
+    const newest = state?.newest ?? null
+    // Nodes have handled a set-back of the restored state before. Another node has noted any other.
+    if (newest !== null && newest !== known.setBack && newest !== state?.offered) {
+      await connection.query('UPDATE nodes SET offer_place = NULL WHERE name = $1', [this.#node])
+      return newest
+    }
+    const id = randomUUID()
+    await connection.query(NOTE, [id, problem, this.#node])
+    return id
   }
 }

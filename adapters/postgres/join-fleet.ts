@@ -2,6 +2,7 @@ import type { NodeState } from '../../src/catalogue/fleet.ts'
 import type { NodeName, SharedOptions } from '../../src/catalogue/shared-catalogue.ts'
 import { HoldfastError } from '../../src/domain/errors.ts'
 import { hasEnded } from './node-states.ts'
+import { NEWEST_SET_BACK } from './schema-set-backs.ts'
 import type { Sql } from './sql.ts'
 
 interface NodeRow {
@@ -41,10 +42,11 @@ export async function joinFleet(
   const name = known ?? make()
   const number = own?.number ?? Math.max(-1, ...all.map(node => node.number)) + 1
   await sql.run(
-    `INSERT INTO nodes (name, number, id, url, run, clusters) VALUES ($1, $2, $3, $4, $5, $6)
+    `INSERT INTO nodes (name, number, id, url, run, clusters, offered)
+     VALUES ($1, $2, $3, $4, $5, $6, CASE WHEN $7::boolean THEN (${NEWEST_SET_BACK}) END)
      ON CONFLICT (name) DO UPDATE
        SET id = excluded.id, url = excluded.url, run = excluded.run, clusters = excluded.clusters`,
-    [name, number, address?.id ?? null, address?.url ?? null, run, JSON.stringify(clusterNodes)],
+    [name, number, address?.id ?? null, address?.url ?? null, run, JSON.stringify(clusterNodes), known === null],
   )
   const kept = await sql.first<{ secret: Uint8Array }>('SELECT secret FROM fleet_secret LIMIT 1')
   const secret = kept?.secret ?? newSecret()

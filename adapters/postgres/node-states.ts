@@ -4,6 +4,9 @@ import type { Sql } from './sql.ts'
 /** SQL condition: the node has ended. Its row only keeps its number from being used again. */
 export const HAS_ENDED = "state IN ('retired', 'forgotten')"
 
+/** SQL condition: the node has ended or is about to be forgotten. No process may run as it. */
+export const IS_GIVEN_UP = "state IN ('retired', 'forgetting', 'forgotten')"
+
 export function hasEnded(state: NodeState): boolean {
   return state === 'retired' || state === 'forgotten'
 }

@@ -1,3 +1,4 @@
+import type { Offers } from '../../src/catalogue/offers.ts'
 import { fileRules } from '../../src/catalogue/rules/file-rules.ts'
 import { reconciliationRules } from '../../src/catalogue/rules/reconciliation-rules.ts'
 import type { NodeWork, SharedContent } from '../../src/catalogue/shared-catalogue.ts'
@@ -7,6 +8,7 @@ import { PostgresNodeWork } from './node-work.ts'
 import type { Postgres } from './postgres.ts'
 import { PostgresDriver } from './postgres-driver.ts'
 import { postgresFetches } from './postgres-fetches.ts'
+import { PostgresOffers } from './postgres-offers.ts'
 import { postgresPlacements } from './postgres-placements.ts'
 import { PostgresReconciliation } from './postgres-reconciliation.ts'
 import { postgresRecords } from './postgres-records.ts'
@@ -23,17 +25,19 @@ export function postgresContent(
   ledger: CatalogueHolds,
   { name, number }: { name: string; number: number },
   external: ReadonlySet<number> = new Set(),
-): { content: SharedContent; work: NodeWork } {
+): { content: SharedContent; work: NodeWork; offers: Offers } {
   const backend = backendsOf(number)
   const holds = new SharedHolds(database, ledger, name, backend)
   const parts = { database, ledger, holds, external }
   const driver = new PostgresDriver(database)
+  const reconciliation = new PostgresReconciliation(parts)
   const content = {
     ...postgresRecords(parts),
     fetches: postgresFetches(parts),
     files: fileRules(driver),
     placements: postgresPlacements(parts),
-    reconciliation: reconciliationRules(driver, new PostgresReconciliation(parts)),
+    reconciliation: reconciliationRules(driver, reconciliation),
   }
-  return { content, work: new PostgresNodeWork(database, holds) }
+  const offers = new PostgresOffers(parts, { mend: (wrong, now) => reconciliation.mend(wrong, now) })
+  return { content, work: new PostgresNodeWork(database, holds), offers }
 }

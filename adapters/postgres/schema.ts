@@ -8,6 +8,7 @@ import { leasedJobsSchema } from './schema-leased-jobs.ts'
 import { movesSchema } from './schema-moves.ts'
 import { leavingSchema, nodeStatesSchema, nodesSchema, runsSchema } from './schema-nodes.ts'
 import { pagesSchema, statesSchema } from './schema-pages.ts'
+import { setBacksSchema } from './schema-set-backs.ts'
 import { identitiesSchema, passwordLinksSchema, signInSchema } from './schema-sign-in.ts'
 import { takedownsSchema } from './schema-takedowns.ts'
 import { trafficSchema } from './schema-traffic.ts'
@@ -36,4 +37,5 @@ export const migrations: readonly Migration[] = [
   { sql: deliveryFailuresSchema, isTolerated: true },
   { sql: versionsSchema, isTolerated: true },
   { sql: nodeStatesSchema, isTolerated: false },
+  { sql: setBacksSchema, isTolerated: false },
 ]

@@ -40,7 +40,7 @@ export async function openShared(options: SharedOptions, name: NodeName): Promis
     const { secret, ...node } = await database.transaction(sql => joinFleet(sql, name, { ...options, run }))
     const claim = new NodeClaim(node.name)
     await claim.take(connection)
-    const past = new DatabasePast(options.past, options.onProblem)
+    const past = new DatabasePast(options.past, node.name, options.onProblem)
     const changes = new CredentialChanges(database, clock, past, claim, outage)
     const first = connection
     connection = null

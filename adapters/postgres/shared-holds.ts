@@ -7,6 +7,7 @@ import { type BegunHold, beginHolds, type HoldRequest, type PlacedHold } from '.
 import { NODES_CHANNEL } from './credential-changes.ts'
 import type { Postgres } from './postgres.ts'
 import { deleteFiles, storeFiles } from './root-files.ts'
+import { HAS_OFFERED } from './schema-set-backs.ts'
 import { dropUnheld } from './shared-roots.ts'
 import type { Sql } from './sql.ts'
 
@@ -190,13 +191,16 @@ export class SharedHolds {
     this.#onGone = listener
   }
 
-  /** Stores the new ends of this node's holds in the ledger, then releases all its void holds. Returns their number. */
+  /**
+   * Stores the new ends of this node's holds in the ledger, then releases all its void holds. Returns their number.
+   * Releases nothing while this node has content to offer after a set-back.
+   */
   async releaseVoid(): Promise<number> {
     await this.#storeEnds()
     let count = 0
     for (;;) {
       const found = await this.#database.reading.all<{ id: string }>(
-        `SELECT id FROM holds WHERE node = $1 AND state = 'void' ORDER BY id LIMIT $2`,
+        `SELECT id FROM holds WHERE node = $1 AND state = 'void' AND ${HAS_OFFERED} ORDER BY id LIMIT $2`,
         [this.node, STEP],
       )
       if (found.length === 0) break

@@ -5,7 +5,7 @@ import type { Postgres } from './postgres.ts'
 const MOST = 16
 const LIFE = `LATERAL (
   SELECT expires_at FROM records WHERE root_id = roots.id ORDER BY expires_at DESC LIMIT 1) AS life`
-const PLACE = `${NODE_NUMBER} AS node, life.expires_at AS "liveUntil"`
+const PLACE = `roots.${NODE_NUMBER} AS node, life.expires_at AS "liveUntil"`
 const IS_ROOT = 'TRUE AS "isRoot"'
 const IS_FILE = 'FALSE AS "isRoot"'
 const IS_LIVE = '(life.expires_at IS NULL OR life.expires_at > $2)'
@@ -18,10 +18,14 @@ export class PostgresPlaces implements SharedPlaces {
     this.#database = database
   }
 
-  /** Finds a root, or a file in a directory, whose record is live. */
+  /** Finds a root, or a file in a directory, whose record is live. Finds roots that a node offers, too. */
   async find(multihash: Uint8Array, now: number): Promise<SharedPlace[]> {
     const { reading } = this.#database
-    const asRoot = `SELECT ${PLACE}, ${IS_ROOT} FROM roots, ${LIFE} WHERE multihash = $1 AND ${IS_LIVE} LIMIT ${MOST}`
+    const asRoot = `
+      (SELECT ${PLACE}, ${IS_ROOT} FROM roots, ${LIFE} WHERE multihash = $1 AND ${IS_LIVE} LIMIT ${MOST})
+      UNION ALL
+      (SELECT ${PLACE}, ${IS_ROOT} FROM roots JOIN offers ON offers.root_id = roots.id
+         JOIN records AS life ON life.id = record_id WHERE roots.multihash = $1 AND ${IS_LIVE} LIMIT ${MOST})`
     const found = await reading.all<SharedPlace>(asRoot, [multihash, now])
     if (found.length > 0) return found
     const asFile = `SELECT ${PLACE}, ${IS_FILE} FROM (

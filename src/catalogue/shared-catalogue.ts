@@ -5,6 +5,7 @@ import type { CatalogueHolds } from '../ledger/catalogue-holds.ts'
 import type { Catalogue } from './catalogue.ts'
 import type { Census } from './census.ts'
 import type { Fleet, NodeAddress, SharedPlaces } from './fleet.ts'
+import type { Offers, SetBack } from './offers.ts'
 import type { AccessStores } from './rules/access-stores.ts'
 import type { SharedSignIn } from './sign-in.ts'
 import type { TakedownRows } from './takedown-rows.ts'
@@ -24,7 +25,10 @@ export interface SharedCatalogue {
    * @param ledger the ledger of this node, owned by the caller
    * @param external the numbers of the external backends
    */
-  content(ledger: CatalogueHolds, external: ReadonlySet<number>): { content: SharedContent; work: NodeWork }
+  content(
+    ledger: CatalogueHolds,
+    external: ReadonlySet<number>,
+  ): { content: SharedContent; work: NodeWork; offers: Offers }
   /** Returns the totals of the catalogue together with the totals of this node's ledger. */
   census(ledger: Census): Census
   /** @param sealing the sealing key, which must be the same on all nodes */
@@ -109,6 +113,8 @@ export interface CataloguePast {
   readonly problem: string | null
   /** Accepts the database in its current state, if `problem` is still the current problem. */
   accept(problem: string): void
+  /** Stores a set-back that another node has noticed, so that this node asks its operator, too. */
+  learn(setBack: SetBack): void
 }
 
 /** Marks that identify the history of a database. A restored copy or a promoted standby has different marks. */
@@ -121,9 +127,18 @@ export interface Past {
   database: string
 }
 
+/** The history of the catalogue, as one node knows it. */
+export interface KnownPast {
+  past: Past
+  /** Null if there is none, or if an operator has accepted the database. */
+  problem: string | null
+  /** Id of the last set-back that the node has seen in the database. */
+  setBack: string | null
+}
+
 export interface KeptPast {
-  get(): { past: Past; problem: string | null } | null
-  put(past: Past, problem: string | null): void
+  get(): KnownPast | null
+  put(known: KnownPast): void
   /** Returns the newest holds in the ledger of this node. */
   newestHolds(): number[]
   isHeld(hold: number): boolean

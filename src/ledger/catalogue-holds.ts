@@ -119,6 +119,11 @@ export class CatalogueHolds {
     return this.#roots.find(backendId, dag)
   }
 
+  /** Returns a complete root of the DAG on any backend. */
+  findAnywhere(dag: DagIdentity): RootRow | undefined {
+    return this.#roots.findAnywhere(dag)
+  }
+
   /**
    * Stores since when the external backend has had the DAG, unless a time is stored. Null means that the backend does
    * not have the DAG.

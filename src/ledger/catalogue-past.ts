@@ -8,39 +8,44 @@ interface Row {
   timeline: string
   database: string
   problem: string | null
+  setBack: string | null
 }
+
+type Marks = Pick<Row, 'system' | 'timeline' | 'database'>
 
 /** The history of the external catalogue when this node last used it, and the newest holds of this node. */
 export class CataloguePastTable {
   readonly #get: Statement<[], Row>
   readonly #delete: Statement<[], unknown>
-  readonly #insert: Statement<[string, string, string, string | null], unknown>
+  readonly #insert: Statement<[string, string, string, string | null, string | null], unknown>
   readonly #newest: Statement<[number], { id: string }>
   readonly #find: Statement<[string], unknown>
   readonly #db: Database
 
   constructor(db: Database) {
     this.#db = db
-    this.#get = db.prepare('SELECT system, timeline, "database", problem FROM catalogue_past')
+    this.#get = db.prepare('SELECT system, timeline, "database", problem, set_back AS setBack FROM catalogue_past')
     this.#delete = db.prepare('DELETE FROM catalogue_past')
-    this.#insert = db.prepare('INSERT INTO catalogue_past (system, timeline, "database", problem) VALUES (?, ?, ?, ?)')
+    this.#insert = db.prepare(
+      'INSERT INTO catalogue_past (system, timeline, "database", problem, set_back) VALUES (?, ?, ?, ?, ?)',
+    )
     this.#newest = db.prepare(
       'SELECT holds.id FROM roots CROSS JOIN holds ON root_id = roots.id ORDER BY roots.id DESC LIMIT ?',
     )
     this.#find = db.prepare('SELECT 1 FROM holds WHERE id = ?')
   }
 
-  get(): { past: Omit<Row, 'problem'>; problem: string | null } | null {
+  get(): { past: Marks; problem: string | null; setBack: string | null } | null {
     const row = this.#get.get()
     if (row === undefined) return null
-    const { problem, ...past } = row
-    return { past, problem }
+    const { problem, setBack, ...past } = row
+    return { past, problem, setBack }
   }
 
-  put({ system, timeline, database }: Omit<Row, 'problem'>, problem: string | null): void {
+  put({ past, problem, setBack }: { past: Marks; problem: string | null; setBack: string | null }): void {
     this.#db.transaction(() => {
       this.#delete.run()
-      this.#insert.run(system, timeline, database, problem)
+      this.#insert.run(past.system, past.timeline, past.database, problem, setBack)
     })
   }
 

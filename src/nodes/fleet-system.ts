@@ -33,6 +33,8 @@ export interface FleetParts {
 
 export interface FleetMember {
   content: ContentOrigin
+  /** Returns a source of any block on the node `id`, which checks each received block. */
+  readerOf(id: string): BlockSource
   /** Returns a source of content on another node, which checks each received block. */
   find(cid: CID): Promise<{ source: BlockSource } | null>
   /**

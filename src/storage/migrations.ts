@@ -1,5 +1,10 @@
 import { auditSchema } from './schema-audit.ts'
-import { catalogueMoveSchema, catalogueNodeSchema, cataloguePastSchema } from './schema-external-catalogue.ts'
+import {
+  catalogueMoveSchema,
+  catalogueNodeSchema,
+  cataloguePastSchema,
+  knownSetBackSchema,
+} from './schema-external-catalogue.ts'
 import { backendClustersSchema, egressSchema, holdsSchema } from './schema-holds.ts'
 import { usersOfProvidersSchema } from './schema-identities.ts'
 import { bulkSchema, jobsSchema } from './schema-jobs.ts'
@@ -291,4 +296,5 @@ export const migrations: readonly string[] = [
   usersOfProvidersSchema,
   auditSchema,
   failedDeliveriesSchema,
+  knownSetBackSchema,
 ]

@@ -21,3 +21,9 @@ export const cataloguePastSchema = `
     problem TEXT
   ) STRICT;
   `
+
+/** The last set-back of an external catalogue that this node knows. */
+export const knownSetBackSchema = `
+  -- Id of the last set-back that this node has seen in the catalogue. A catalogue without it was set back again.
+  ALTER TABLE catalogue_past ADD COLUMN set_back TEXT;
+  `

@@ -24,6 +24,8 @@ export interface ReconcilerParts {
   lost: LostBlocks
   /** Problem with the history of the catalogue's database. Null if the database belongs to this node alone. */
   past: { readonly problem: string | null; accept(problem: string): void } | null
+  /** Throws if the database was set back and a node has not offered its content yet. */
+  checkOffered: () => Promise<void>
   /** Called with the ids of the fetches that records have joined or left. */
   fetchesChanged: (fetchIds: readonly number[]) => Promise<void>
   clusters: Omit<ClusterSurveyParts, 'onChanges'>
@@ -59,6 +61,7 @@ export class Reconciler {
     try {
       return await this.#parts.activity.run(options.signal, async signal => {
         const { past } = this.#parts
+        if (options.dryRun !== true) await this.#parts.checkOffered()
         const asks = options.dryRun !== true && options.force !== true
         const problem = past?.problem ?? null
         if (asks && problem !== null) {

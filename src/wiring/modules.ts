@@ -66,7 +66,7 @@ export async function startModules(setup: Setup): Promise<Modules> {
   modules.provide(M.nodes, m => makeNodes(setup, m.get(M.storage), m.get(M.clusters)))
   modules.provide(M.pins, m => makePins(setup, below(m)))
   modules.provide(M.bulk, m => makeBulk(setup, { ...below(m), pins: m.get(M.pins) }))
-  modules.provide(M.nodeWork, m => makeNodeWork(setup, m.get(M.storage), m.get(M.nodes), m.get(M.pins)))
+  modules.provide(M.nodeWork, m => makeNodeWork(setup, { ...below(m), pins: m.get(M.pins) }))
   modules.provide(M.webhooks, m => makeWebhooks(setup, { storage: m.get(M.storage), pins: m.get(M.pins) }))
   modules.provide(M.upkeep, m => makeUpkeep(setup, { ...below(m), pins: m.get(M.pins) }))
   modules.provide(M.gateway, m => makeGateway(setup, { ...below(m), pins: m.get(M.pins) }))

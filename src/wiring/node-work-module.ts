@@ -1,26 +1,62 @@
 import type { NodeWork } from '../catalogue/shared-catalogue.ts'
+import { Offering } from '../upkeep/offering.ts'
+import type { ClustersModule } from './clusters-module.ts'
 import type { NodesModule } from './nodes-module.ts'
 import type { PinsModule } from './pins-module.ts'
 import type { Setup } from './setup.ts'
 import type { StorageModule } from './storage-module.ts'
 
-export function makeNodeWork(
-  setup: Setup,
-  { shared, work }: StorageModule,
-  { member }: NodesModule,
-  pins: Pick<PinsModule, 'scheduler' | 'wakePlacements'>,
-) {
+interface Below {
+  storage: StorageModule
+  clusters: ClustersModule
+  nodes: NodesModule
+  pins: Pick<PinsModule, 'scheduler' | 'wakePlacements' | 'publishChanges'>
+}
+
+export function makeNodeWork(setup: Setup, below: Below) {
+  const { shared, work } = below.storage
+  const { member } = below.nodes
+  const offering = offeringOf(setup, below)
   return {
     start: async (): Promise<void> => {
-      if (member === null || shared === null || work === null) return
-      const follow = following(setup, work, pins)
+      if (shared === null || work === null) return
+      const followWork = following(setup, work, below.pins)
+      const follow = (): void => {
+        followWork()
+        offering?.wake()
+      }
       shared.changes.notices(name => {
         if (name === null || name === shared.node.name) follow()
       })
-      await member.start(follow)
+      if (member === null) follow()
+      else await member.start(follow)
     },
-    stop: async (): Promise<void> => member?.stop(),
+    stop: async (): Promise<void> => {
+      await offering?.stop()
+      await member?.stop()
+    },
   }
+}
+
+function offeringOf(
+  { clock, logger }: Setup,
+  { storage: { offers, shared }, clusters: { registry, embeddedOf }, nodes: { member }, pins }: Below,
+): Offering | null {
+  if (offers === null || shared === null) return null
+  return new Offering({
+    offers,
+    past: shared.past,
+    homes: () => registry.homes,
+    backendOf: embeddedOf,
+    readerOf: id => member?.readerOf(id) ?? null,
+    onChanges: async changes => {
+      pins.publishChanges(changes)
+      for (const { record } of changes)
+        if (record.fetchId !== null) await pins.scheduler.subscribersChanged(record.fetchId)
+    },
+    clock,
+    logger,
+  })
 }
 
 /** Returns a function that processes the work from other nodes. A call during a run schedules one more run. */

@@ -1,5 +1,6 @@
 import type { Catalogue } from '../catalogue/catalogue.ts'
 import type { Census } from '../catalogue/census.ts'
+import type { Offers } from '../catalogue/offers.ts'
 import type { NodeWork } from '../catalogue/shared-catalogue.ts'
 import type { SharedSignIn } from '../catalogue/sign-in.ts'
 import { CensusTable } from '../catalogue/sqlite/census-table.ts'
@@ -40,7 +41,7 @@ export function makeStorage(setup: Setup, stores: Stores) {
   const holds = new Holds(database, roots)
   const claims = new Claims(database, blocks, writes)
   const tables = { roots, holds, blocks, claims }
-  const { catalogue, census, signIn, credentialsVersion, versions, work } = catalogueOf(
+  const { catalogue, census, signIn, credentialsVersion, versions, work, offers } = catalogueOf(
     stores,
     tables,
     writes,
@@ -55,6 +56,8 @@ export function makeStorage(setup: Setup, stores: Stores) {
     credentialsVersion,
     /** Work that other nodes queue for this node. Null for a single node. */
     work,
+    /** Null if the catalogue is in SQLite. */
+    offers,
     /** Versions of the accounts' lists and statuses, by which answers are cached. */
     versions,
     blocks,
@@ -93,6 +96,7 @@ interface CatalogueParts {
   credentialsVersion: () => number
   versions: AnswerVersions
   work: NodeWork | null
+  offers: Offers | null
 }
 
 function catalogueOf(
@@ -114,10 +118,11 @@ function catalogueOf(
       credentialsVersion: () => database.dataVersion(),
       versions: ownVersions(database, catalogue.records),
       work: null,
+      offers: null,
     }
   }
   const ledger = new CatalogueHolds({ ...tables, queue: writes })
-  const { content, work } = shared.content(ledger, externalBackends)
+  const { content, work, offers } = shared.content(ledger, externalBackends)
   return {
     catalogue: { ...shared.access, ...content },
     census: shared.census(census),
@@ -125,6 +130,7 @@ function catalogueOf(
     credentialsVersion: () => shared.changes.version(),
     versions: { isShared: true, of: id => shared.versions.of(id) },
     work,
+    offers,
   }
 }
 

@@ -13,6 +13,7 @@ import {
 } from '../upkeep/cluster-survey.ts'
 import { LocalCopies } from '../upkeep/local-copies.ts'
 import { LostBlocks } from '../upkeep/lost-blocks.ts'
+import { checkOffered } from '../upkeep/offering.ts'
 import { Reconciler, type ReconcilerParts } from '../upkeep/reconciler.ts'
 import { ScheduledVerification, verificationOptions } from '../upkeep/scheduled-verification.ts'
 import type { ClustersModule } from './clusters-module.ts'
@@ -75,6 +76,7 @@ export function makeUpkeep(setup: Setup, below: Below) {
     audit,
     lost,
     past,
+    checkOffered: () => checkOffered(below.storage.offers),
     stores,
     homes,
     clock,

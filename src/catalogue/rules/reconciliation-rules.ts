@@ -37,16 +37,25 @@ export interface ReconciliationParts extends Pick<Reconciliation, 'recount' | 'r
 
 const OWN_BACKEND = fragment`(SELECT ${LEDGER_BACKEND} FROM roots WHERE roots.id = records.root_id)`
 const HOLDING_NODE = either('NULL', '(SELECT node FROM holds WHERE holds.id = hold_id)')
-const foundRecord = columns<HeldRecord & { node: string | null; own: number | null }>({
+export type CatalogueRecord = HeldRecord & {
+  /** Name of the node that has the hold. */
+  node: string | null
+  /** The record's backend in the ledger of that node. */
+  own: number | null
+  /** True if another node offers the content of the record. */
+  isOffered: boolean
+}
+const foundRecord = columns<CatalogueRecord>({
   ...heldRecord.kinds,
   node: ['text', HOLDING_NODE],
   own: ['integer', OWN_BACKEND],
+  isOffered: ['flag', either('0', 'EXISTS (SELECT 1 FROM offers WHERE record_id = records.id)')],
 })
 const foundFetch = columns<{ id: number; isWanted: boolean }>({
   id: 'integer',
   isWanted: ['flag', '(SELECT 1 FROM records WHERE fetch_id = fetches.id LIMIT 1) IS NOT NULL'],
 })
-const RECORDS = sql`SELECT ${foundRecord} FROM records WHERE id > :after ORDER BY id LIMIT :limit`
+export const RECORDS_AFTER = sql`SELECT ${foundRecord} FROM records WHERE id > :after ORDER BY id LIMIT :limit`
 const ACCOUNTS = sql<{ id: string }>`SELECT id FROM accounts WHERE id > :after ORDER BY id LIMIT :limit`
 const FETCHES = sql`SELECT ${foundFetch} FROM fetches WHERE id > :after ORDER BY id LIMIT :limit`
 const FETCH = sql`SELECT 1 FROM fetches WHERE id = :fetchId`
@@ -68,9 +77,9 @@ export function reconciliationRules(driver: CatalogueDriver, parts: Reconciliati
       return { unwanted: cids, seen: found.length, last: found.at(-1)?.id ?? null }
     },
     records: async ({ after, limit, homes, now, mend }) => {
-      const found = await driver.some(RECORDS, { after, limit })
+      const found = await driver.some(RECORDS_AFTER, { after, limit })
       const wrong: WrongRecord[] = []
-      for (const { node, own, ...record } of found) {
+      for (const { node, own, isOffered, ...record } of found) {
         if (turnSpent()) await nextTurn()
         const home = homes.get(record.clusterId)
         if (home === undefined || (node !== null && node !== parts.node)) continue
@@ -78,7 +87,8 @@ export function reconciliationRules(driver: CatalogueDriver, parts: Reconciliati
         const isThere = own !== null && ledger.find(own, record) !== undefined
         const backendId = isThere ? own : home
         const kind = await driver.read(problemOf(ledger, record, backendId))
-        if (kind !== null) wrong.push({ record, kind, backendId })
+        const isLost = kind === 'record-lost' && !isOffered
+        if (isLost || (kind !== null && kind !== 'record-lost')) wrong.push({ record, kind, backendId })
       }
       const changes = mend && wrong.length > 0 ? await parts.mend(wrong, now) : []
       const findings = wrong.map(({ record: { id, cid }, kind }) => ({ kind, record: id, cid }))
@@ -96,7 +106,7 @@ export function reconciliationRules(driver: CatalogueDriver, parts: Reconciliati
 }
 
 /** Recognises most records in one lookup. {@link problemOf} also finds no problem with such a record. */
-function isSound(ledger: ReconciledLedger, record: HeldRecord, backendId: number): boolean {
+export function isSound(ledger: Pick<ReconciledLedger, 'keeps'>, record: HeldRecord, backendId: number): boolean {
   const { status, holdId } = record
   return status === 'pinned' && holdId !== null && ledger.keeps(holdId, backendId, record)
 }

@@ -2,6 +2,7 @@ import { join } from 'node:path'
 import type { Postgres } from '../../../adapters/postgres/postgres.ts'
 import { postgresAccess } from '../../../adapters/postgres/postgres-access.ts'
 import { postgresContent } from '../../../adapters/postgres/postgres-content.ts'
+import type { Offers } from '../../../src/catalogue/offers.ts'
 import { BlockTable } from '../../../src/ledger/block-table.ts'
 import { CatalogueHolds } from '../../../src/ledger/catalogue-holds.ts'
 import { Claims } from '../../../src/ledger/claims.ts'
@@ -15,6 +16,7 @@ import { withTempDir } from '../../support/temp-dir.ts'
 
 /** A node: its ledger in SQLite and the shared catalogue. */
 export interface TestNode extends ContentCatalogue {
+  offers: Offers
   ledger: CatalogueHolds
   db: Database
 }
@@ -44,10 +46,12 @@ export function withNode(
     const holds = new Holds(db, roots)
     const blocks = new BlockTable(db)
     const ledger = new CatalogueHolds({ roots, holds, blocks, claims: new Claims(db, blocks, queue), queue })
+    const { content, offers } = postgresContent(database, ledger, { name, number }, EXTERNAL)
     try {
       await run({
         ...postgresAccess(database, name),
-        ...postgresContent(database, ledger, { name, number }, EXTERNAL).content,
+        ...content,
+        offers,
         ...surroundings(database, { db, queue, roots, holds }),
         ...{ ledger, db },
       })

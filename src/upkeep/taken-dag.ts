@@ -1,0 +1,32 @@
+import type { StagingBackend } from '../clusters/staging-backend.ts'
+import type { BlockSource } from '../content/block-source.ts'
+import type { StagedDag } from '../content/dag/staged-dag.ts'
+import { ADMITTED } from '../content/dag/walk.ts'
+import { listContent } from '../content/unixfs/content-listing.ts'
+import { cidOf, type DagIdentity } from '../ipld/cid.ts'
+import type { WholeDag } from '../ledger/whole-dag.ts'
+
+/**
+ * Copies a DAG that a node has accepted before into a backend. The source checks each block. The caller places a hold on
+ * the staged root, or abandons it.
+ *
+ * @throws HoldfastError `CID_NOT_FOUND` if the source lacks a block, `UNAVAILABLE` if it does not answer
+ */
+export async function takeDag(
+  dag: DagIdentity,
+  home: StagingBackend,
+  source: BlockSource,
+  signal: AbortSignal,
+): Promise<{ staged: StagedDag; stagedRootId: number; dag: WholeDag }> {
+  const cid = cidOf(dag)
+  const staged = await home.staging.take(cid, source, { maxBlocks: ADMITTED, signal })
+  try {
+    const contentSize = await listContent(staged, cid, staged.blockCount, signal)
+    await staged.settle()
+    const { codec, multihash } = dag
+    return { staged, stagedRootId: staged.rootId, dag: { codec, multihash, ...staged.sizes(contentSize) } }
+  } catch (error) {
+    await staged.abandon()
+    throw error
+  }
+}

@@ -1,0 +1,170 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { migrate } from '../../../adapters/postgres/migrate.ts'
+import { Postgres } from '../../../adapters/postgres/postgres.ts'
+import { migrations } from '../../../adapters/postgres/schema.ts'
+import type { SetBack } from '../../../src/catalogue/offers.ts'
+import { commit, DAG, dagOf, NOW, record, SIZES } from '../../catalogue/content-support.ts'
+import { needsPostgres, startPostgres, type TestPostgres } from '../../support/postgres-server.ts'
+import { type TestNode, withAccounts, withNode } from './catalogue-in-postgres.ts'
+import { emptied } from './emptied.ts'
+
+const SET_BACK: SetBack = { id: 'the set-back', problem: 'restored' }
+const HERE = new Map([['near', 0]])
+const THERE = new Map([['there', 0]])
+
+describe('nodes on a database that was set back', needsPostgres, () => {
+  let server: TestPostgres
+  let database: Postgres
+  beforeAll(async () => {
+    server = await startPostgres()
+    database = await Postgres.open({ url: await server.fresh() })
+    await migrate(database, migrations)
+  })
+  beforeEach(async () => {
+    await emptied(database)
+    await withAccounts(database)
+    const node = 'INSERT INTO nodes (name, number, id, url) VALUES ($1, $2, $1, $1)'
+    for (const [number, name] of ['here', 'there'].entries()) await database.command(node, [name, number])
+  })
+  afterAll(async () => {
+    await database?.close()
+    await server?.stop()
+  })
+
+  const setBack = () =>
+    database.command("INSERT INTO set_backs (id, problem, noticed_by) VALUES ($1, $2, 'here')", [
+      SET_BACK.id,
+      SET_BACK.problem,
+    ])
+  /** Walks in steps of one record. */
+  const walked = async ({ offers }: TestNode, homes: ReadonlyMap<string, number>): Promise<void> => {
+    for (let isDone = false; !isDone; ) {
+      isDone = (await offers.walk({ setBack: SET_BACK, homes, limit: 1, now: NOW })).isDone
+    }
+  }
+  const found = async ({ reconciliation }: TestNode, homes: ReadonlyMap<string, number>) => {
+    const step = { after: '', limit: 100, homes, now: NOW, mend: false }
+    return (await reconciliation.records(step)).findings.map(({ kind, record: id }) => [kind, id])
+  }
+  const roots = ({ ledger }: TestNode): number => ledger.rootsAfter(0, 100).length
+  const countOf = async (table: string): Promise<number> =>
+    (await database.reading.first<{ count: number }>(`SELECT COUNT(*) AS count FROM ${table}`))?.count ?? 0
+  const bothNodes = (run: (here: TestNode, there: TestNode) => Promise<void>) =>
+    withNode(database, 'here', here => withNode(database, 'there', there => run(here, there), 1))
+
+  test('a removal releases nothing before the node has offered its content', async () => {
+    await withNode(database, 'here', async node => {
+      await commit(node, [record('restored'), record('other')])
+      // The ledger has released the hold of a record that the restored state has again.
+      await node.unhold('restored')
+      await setBack()
+      await node.records.discard('other')
+      await node.records.finishRemovals()
+      expect([await found(node, HERE), roots(node)]).toEqual([[['record-unheld', 'restored']], 1])
+      expect(await node.offers.pending()).toEqual(SET_BACK)
+      await walked(node, HERE)
+      expect(await node.offers.pending()).toBeNull()
+      await node.records.finishRemovals()
+      expect([await found(node, HERE), roots(node), await countOf('holds')]).toEqual([[], 1, 1])
+    })
+  })
+
+  test('names each node that has not offered its content', async () => {
+    await bothNodes(async (here, there) => {
+      expect(await here.offers.waitsFor()).toEqual([])
+      await setBack()
+      expect(await here.offers.waitsFor()).toEqual(['here', 'there'])
+      await walked(here, HERE)
+      expect([await here.offers.waitsFor(), await there.offers.waitsFor()]).toEqual([['there'], ['there']])
+      await walked(there, THERE)
+      expect(await here.offers.waitsFor()).toEqual([])
+    })
+  })
+
+  test('a node takes content that another node offers', async () => {
+    await bothNodes(async (here, there) => {
+      await commit(here, [record('lost')])
+      await commit(there, [record('newer', { clusterId: 'there' })])
+      await here.unhold('lost')
+      await here.ledger.drop([here.ledger.find(0, DAG)?.id ?? 0])
+      await there.records.discard('newer')
+      const [hold] = await placedBy(there)
+      await setBack()
+      expect(await found(here, HERE)).toEqual([['record-lost', 'lost']])
+      await walked(here, HERE)
+      await walked(there, THERE)
+      expect(await found(here, HERE)).toEqual([])
+      // The hold of the offer keeps the content after the lost record has none.
+      await there.reconciliation.holds({ after: '', limit: 100, mend: true })
+      expect([there.ledger.rootOf(hold ?? ''), roots(there)]).toEqual([null, 1])
+
+      const [offer] = await here.offers.open({ clusterId: 'near', after: '', limit: 9 })
+      expect(offer).toMatchObject({ recordId: 'lost', nodeId: 'there' })
+      if (offer === undefined) throw new Error('nothing is offered')
+      const stagedRootId = await here.stage(0)
+      const brought = { stagedRootId, dag: { ...DAG, ...SIZES } }
+      expect(await here.offers.take(offer, { backendId: 0, brought, now: NOW })).toEqual([])
+      await there.records.finishRemovals()
+      expect([await found(here, HERE), roots(here), roots(there)]).toEqual([[], 1, 0])
+      expect([await countOf('holds'), await countOf('offers'), await countOf('roots')]).toEqual([1, 0, 1])
+    })
+  })
+
+  test('an offer ends if its record is gone', async () => {
+    await bothNodes(async (here, there) => {
+      await commit(here, [record('r1')])
+      await commit(there, [record('r2', { clusterId: 'there' })])
+      await setBack()
+      await walked(there, THERE)
+      await here.records.discard('r1')
+      const open = await here.offers.open({ clusterId: 'near', after: '', limit: 9 })
+      expect(open).toMatchObject([{ recordId: 'r1', dag: null }])
+      for (const offer of open) await here.offers.take(offer, { backendId: 0, brought: null, now: NOW })
+      await there.records.finishRemovals()
+      expect([await countOf('offers'), roots(there)]).toEqual([0, 1])
+    })
+  })
+
+  test('a record that waits gets content that its node has', async () => {
+    await withNode(database, 'here', async node => {
+      await commit(node, [record('newer', { dag: dagOf('w') })])
+      const waiting = record('waiting', { dag: dagOf('w'), accountId: 'two', status: 'queued' })
+      await node.records.discard('newer')
+      const [hold] = await placedBy(node, dagOf('w'))
+      await node.fetches.request({ record: waiting, backendId: 0, origins: [], limits: LIMITS, now: NOW })
+      await setBack()
+      await walked(node, HERE)
+      expect(await node.records.get('waiting')).toMatchObject({ status: 'pinned', fetchId: null })
+      await node.reconciliation.holds({ after: '', limit: 100, mend: true })
+      expect([node.ledger.rootOf(hold ?? ''), await found(node, HERE), roots(node)]).toEqual([null, [], 1])
+    })
+  })
+
+  test('a walk for a newer set-back starts again and withdraws former offers', async () => {
+    await bothNodes(async (here, there) => {
+      await commit(here, [record('r1')])
+      await commit(there, [record('r2', { clusterId: 'there' })])
+      await setBack()
+      await walked(there, THERE)
+      expect(await countOf('offers')).toBe(1)
+      await database.command("INSERT INTO set_backs (id, problem, noticed_by) VALUES ('next', 'again', 'there')")
+      expect(await there.offers.pending()).toEqual({ id: 'next', problem: 'again' })
+      await there.records.discard('r2')
+      const step = { setBack: { id: 'next', problem: 'again' }, homes: THERE, limit: 9, now: NOW }
+      await there.offers.walk(step)
+      expect(await countOf('offers')).toBe(0)
+      for (let isDone = false; !isDone; ) isDone = (await there.offers.walk(step)).isDone
+      await there.records.finishRemovals()
+      expect([await there.offers.pending(), await countOf('offers'), roots(there)]).toEqual([null, 1, 1])
+    })
+  })
+
+  const LIMITS = { maxPins: null, maxStorageBytes: null, maxQueuedPins: null }
+
+  /** Places a hold that the catalogue does not know, as one of a lost commit. */
+  async function placedBy({ ledger, stage }: TestNode, dag = DAG): Promise<string[]> {
+    const id = 'hold 999999'
+    await ledger.place([{ id, backendId: 0, stagedRootId: await stage(0), dag: { ...dag, ...SIZES }, ends: null }])
+    return [id]
+  }
+})
