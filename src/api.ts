@@ -21,6 +21,7 @@ import type { Takedown, TakedownRequest } from './gateway/policy/takedowns.ts'
 import type { Content } from './gateway/reader/content-request.ts'
 import type { SharedReading } from './gateway/source/shared-reading.ts'
 import type { ApiHandler, ApiRequest } from './http/api-messages.ts'
+import type { BulkJobs } from './pins/bulk/bulk-jobs.ts'
 import type { Events } from './pins/events.ts'
 import type { EngineStats } from './pins/lists/statistics.ts'
 import type { PinService } from './pins/public-pin-service.ts'
@@ -153,6 +154,8 @@ export interface EngineOptions extends EngineConfig {
  */
 export interface Engine extends Border, AsyncDisposable {
   readonly pins: PinService
+  /** Changes of many pins at once. */
+  readonly jobs: BulkJobs
   /** Reads stored content without HTTP. */
   readonly content: Content
   readonly clusters: ClusterRegistry

@@ -6,6 +6,7 @@ import { HoldfastError } from './domain/errors.ts'
 import type { Content } from './gateway/reader/content-request.ts'
 import type { ApiHandler } from './http/api-messages.ts'
 import { errorResponse } from './http/error-response.ts'
+import type { BulkJobs } from './pins/bulk/bulk-jobs.ts'
 import { checkedEvents } from './wiring/checked-events.ts'
 import { publicClusters } from './wiring/clusters-module.ts'
 import type { Modules } from './wiring/container.ts'
@@ -59,6 +60,7 @@ function engineOf({ dataDir, config, events, activity, longRuns, ending }: Setup
   const engine: Engine = {
     ...checkingCalls(upkeep, given.UPKEEP_CALLS),
     pins: checkingCalls<PinService>(modules.get(M.pins).service, given.PIN_CALLS),
+    jobs: checkingCalls<BulkJobs>(modules.get(M.bulk).jobs, given.JOB_CALLS),
     content: checkingCalls<Content>(reader, given.CONTENT_CALLS),
     clusters: checkingCalls(publicClusters(clusters, access), given.CLUSTER_CALLS),
     accounts: checkingCalls<Accounts>(access.accounts, given.ACCOUNT_CALLS),

@@ -1,4 +1,5 @@
 import { PUBLIC_NOTICE } from '../../src/domain/public-notice.ts'
+import { jobHelp } from './job-help.ts'
 import { loginHelp } from './login-help.ts'
 import { nodeHelp } from './node-help.ts'
 import { webhookHelp } from './webhook-help.ts'
@@ -292,6 +293,7 @@ ${OWNER}`,
 Lists blocked content with reasons, oldest first.
 
 ${OWNER}`,
+  ...jobHelp(SERVER),
   ...nodeHelp(OWNER),
   ...loginHelp(SERVER),
   ...webhookHelp(SERVER),

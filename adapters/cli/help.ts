@@ -22,6 +22,10 @@ Your content, on any Holdfast server (--api, --key):
   pin                    Pin content from the network by its CID
   status                 Show the status of a pin
   rm, delete, remove     Remove a pin
+  job delete             Delete many pins at once
+  job edit               Rename, expire or move many pins at once
+  job list               List the running and the latest jobs
+  job undo               Restore the pins that a job deleted
   webhook add            Send pin events to a URL
   webhook list           List your webhooks
   webhook log            Show the deliveries of a webhook

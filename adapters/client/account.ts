@@ -11,7 +11,11 @@ export class Account {
     this.#connection = connection
   }
 
-  /** Returns the account with its plan and usage. @throws HoldfastError `INVALID_API_KEY` */
+  /**
+   * Returns the account with its plan and usage.
+   * @throws HoldfastError `INVALID_API_KEY`
+   * @example const { plan } = await client.account.show()
+   */
   show(): Promise<User> {
     return this.#connection.json<User>('GET', '/users/me')
   }
@@ -20,6 +24,7 @@ export class Account {
    * Changes the name or the email. An empty name removes the name.
    *
    * @throws HoldfastError `CONFLICT` if another account has the email, `SESSION_REQUIRED` if a key changes the email
+   * @example await client.account.update({ name: 'Ada' })
    */
   update(changes: { name?: string | undefined; email?: string | undefined }): Promise<User> {
     return this.#connection.json<User>('PUT', '/users/me', { json: changes })
@@ -29,6 +34,7 @@ export class Account {
    * Changes the password and ends all other sessions.
    *
    * @throws HoldfastError `VALIDATION`, `SESSION_REQUIRED` if the credential is a key
+   * @example await client.account.changePassword(password, 'a new long password')
    */
   async changePassword(currentPassword: string, newPassword: string): Promise<void> {
     await this.#connection.json('PUT', '/users/me/password', { json: { currentPassword, newPassword } })
@@ -38,6 +44,7 @@ export class Account {
    * Returns the clusters that the plan allows.
    *
    * @throws HoldfastError `missing_scope` if the key lacks `cluster:read`
+   * @example const ids = (await client.account.clusters()).map(({ id }) => id)
    */
   clusters(): Promise<Cluster[]> {
     return this.#connection.json<Cluster[]>('GET', '/users/me/clusters')
@@ -93,6 +100,7 @@ export class Keys {
    * Creates a key. Only this response contains the key's secret.
    *
    * @throws HoldfastError `missing_scope` if the caller lacks a scope, `CONFLICT` if another key has the name
+   * @example const { token } = await client.keys.create({ name: 'backup', scopes: ['files:read'] })
    */
   create(options: NewKeyOptions): Promise<NewKey> {
     return this.#connection.json<NewKey>('POST', '/tokens/generate', { json: options })
@@ -102,6 +110,7 @@ export class Keys {
    * Creates an upload token. Only this response contains the token's secret.
    *
    * @throws HoldfastError `missing_scope` if the caller lacks `files:write`
+   * @example const { token } = await client.keys.createUploadToken({ maxUses: 1 })
    */
   createUploadToken(options: UploadTokenOptions): Promise<NewKey> {
     return this.#connection.json<NewKey>('POST', '/tokens/generate', { json: options })
@@ -112,17 +121,24 @@ export class Keys {
    * {@link Sessions.signOut}.
    *
    * @throws HoldfastError `CONFLICT` for a session, `missing_scope` or `2fa_required` if the key may create none
+   * @example const { token } = await client.keys.createForConsole()
    */
   createForConsole(): Promise<NewKey> {
     return this.#connection.json<NewKey>('POST', '/tokens/console')
   }
 
-  /** Lists the keys, oldest first, without upload tokens. */
+  /**
+   * Lists the keys, oldest first, without upload tokens.
+   * @example const names = (await client.keys.list()).map(({ name }) => name)
+   */
   list(): Promise<Key[]> {
     return this.#connection.json<Key[]>('GET', '/tokens/list')
   }
 
-  /** Lists the upload tokens, oldest first. */
+  /**
+   * Lists the upload tokens, oldest first.
+   * @example const tokens = await client.keys.listUploadTokens()
+   */
   listUploadTokens(): Promise<Key[]> {
     return this.#connection.json<Key[]>('GET', '/tokens/list', { query: { upload: 'true' } })
   }
@@ -131,6 +147,7 @@ export class Keys {
    * Revokes a key or an upload token, and all keys that it created.
    *
    * @throws HoldfastError `NOT_FOUND`; `2fa_required` if the account has a second factor and `totpCode` is missing
+   * @example await client.keys.revoke('backup')
    */
   async revoke(name: string, { totpCode }: { totpCode?: string | undefined } = {}): Promise<void> {
     const json = totpCode === undefined ? undefined : { totpCode }

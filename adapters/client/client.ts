@@ -87,7 +87,10 @@ export class HoldfastClient {
     this.owner = checkingFields(new Owner(this.#connection), known.OWNER_CALLS)
   }
 
-  /** Sends any other request to a path below the base, and returns the JSON response. */
+  /**
+   * Sends any other request to a path below the base, and returns the JSON response.
+   * @example const { webhooks } = await client.request('GET', '/webhooks')
+   */
   async request<Answer extends object = JsonObject>(
     method: string,
     path: string,
@@ -97,7 +100,10 @@ export class HoldfastClient {
     return this.#connection.json<Answer>(method, path, options)
   }
 
-  /** Yields the JSON object of each line of the response when it arrives. */
+  /**
+   * Yields the JSON object of each line of the response when it arrives.
+   * @example for await (const line of client.lines('POST', '/admin/v1/verify')) console.log(line)
+   */
   lines(method: string, path: string, options?: RequestOptions): AsyncGenerator<JsonObject, void> {
     checkFields(options, known.REQUEST, 'lines')
     return this.#connection.lines(method, path, options)

@@ -32,6 +32,7 @@ export class Content {
    * at the next byte.
    *
    * @throws HoldfastError `VALIDATION` for a directory
+   * @example const { stream, type } = await client.content.file(`${cid}/index.html`)
    */
   async file(place: string, { range, signal }: ReadOptions = {}): Promise<ContentFile> {
     const { start = 0, end } = range ?? {}
@@ -55,7 +56,10 @@ export class Content {
     return { size, type: headers.get('content-type') ?? '', stream }
   }
 
-  /** Opens the DAG below a CID as a CAR, or a file or directory as a TAR. */
+  /**
+   * Opens the DAG below a CID as a CAR, or a file or directory as a TAR.
+   * @example await pipeline(await client.content.archive(cid, 'car'), createWriteStream('site.car'))
+   */
   async archive(place: string, form: 'car' | 'tar', signal?: AbortSignal): Promise<AsyncIterable<Uint8Array>> {
     const query = form === 'tar' ? { format: 'tar' } : { format: 'car', 'dag-scope': 'all', 'car-dups': 'n' }
     const accept = form === 'tar' ? 'application/x-tar' : 'application/vnd.ipld.car'

@@ -60,6 +60,7 @@ export class Files {
    *
    * @throws HoldfastError `INVALID_PATH` for a name that a multipart form cannot carry; `VALIDATION` for an unsupported
    * source
+   * @example const { cid } = await client.files.upload('hello', { name: 'hello.txt' })
    */
   async upload(source: UploadSource, options: UploadOptions = {}): Promise<Upload> {
     const name = options.name ?? nameOf(source) ?? ''
@@ -68,7 +69,11 @@ export class Files {
     return this.#send<Upload>('/files', body, options)
   }
 
-  /** Uploads files as one directory. @throws HoldfastError with the codes of {@link upload} */
+  /**
+   * Uploads files as one directory.
+   * @throws HoldfastError with the codes of {@link upload}
+   * @example await client.files.uploadDirectory([{ path: 'index.html', content: '<h1>Hi</h1>' }], { name: 'site' })
+   */
   async uploadDirectory(files: Iterable<DirectoryFile>, options: UploadOptions = {}): Promise<Directory> {
     const fields = { dirName: options.name, ...textFields(options) }
     const named = [...files].map(({ path, content }) => ({ name: path, content: bodyPart(content) }))
@@ -80,6 +85,7 @@ export class Files {
    * Imports a directory from the server's own disk, below one of the server's import roots.
    *
    * @throws HoldfastError `NOT_OFFERED` if the server or the plan does not allow imports, `INVALID_PATH`
+   * @example const { files } = await client.files.importDirectory('site')
    */
   importDirectory(dirPath: string, options: TargetOptions = {}): Promise<Directory> {
     return this.#connection.json<Directory>('POST', '/files/directory', {
@@ -91,6 +97,7 @@ export class Files {
    * Has the server upload the file at a URL. Resolves when the server has read the whole file.
    *
    * @throws HoldfastError `VALIDATION` for a URL without a file, `UNAVAILABLE` if its server is unreachable or too slow
+   * @example const { cid } = await client.files.uploadFromUrl('https://example.org/logo.png')
    */
   uploadFromUrl(url: string, options: UploadOptions = {}): Promise<Upload> {
     const { name, meta, signal } = options
@@ -103,7 +110,11 @@ export class Files {
     })
   }
 
-  /** Imports a CAR as a stream. @throws HoldfastError with the codes of {@link upload} */
+  /**
+   * Imports a CAR as a stream.
+   * @throws HoldfastError with the codes of {@link upload}
+   * @example const { roots } = await client.files.importCar(await openAsBlob('site.car'))
+   */
   async importCar(source: UploadSource, options: CarOptions = {}): Promise<Car> {
     const { name, originalName, customName, allowPartial } = options
     const body = { type: CAR_TYPE, parts: [bodyPart(source)], onProgress: options.onProgress }

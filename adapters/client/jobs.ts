@@ -56,7 +56,11 @@ export class Jobs {
     this.#connection = connection
   }
 
-  /** Deletes up to 1,000 records. @throws HoldfastError `VALIDATION`, `QUOTA_EXCEEDED` with too many jobs */
+  /**
+   * Deletes up to 1,000 records.
+   * @throws HoldfastError `VALIDATION`, `QUOTA_EXCEEDED` with too many jobs
+   * @example const { id } = await client.jobs.deleteRecords([uploadId])
+   */
   deleteRecords(uploadIds: readonly string[]): Promise<Job> {
     return this.#start('/jobs', { action: 'delete', ids: uploadIds })
   }
@@ -66,6 +70,7 @@ export class Jobs {
    *
    * @throws HoldfastError `CONFLICT` if another number of records matches, which `details.selected` has; `VALIDATION`,
    *   `INVALID_CID`
+   * @example await client.jobs.deleteMatching({ q: 'draft', createdBefore: new Date(), expected: 3 })
    */
   deleteMatching(filter: JobFilter): Promise<Job> {
     return this.#start('/jobs', { action: 'delete', filter: filterFields(filter) })
@@ -75,32 +80,51 @@ export class Jobs {
    * Edits up to 1,000 records. An edit cannot be undone.
    *
    * @throws HoldfastError `VALIDATION`, `INVALID_TIMELOCK`, `TIMELOCK_NOT_ALLOWED`, `CLUSTER_NOT_ALLOWED`
+   * @example await client.jobs.editRecords([uploadId], { timelock: '2030-12-31' })
    */
   editRecords(uploadIds: readonly string[], edit: Edit): Promise<Job> {
     return this.#start('/jobs/edits', { ...editFields(edit), ids: uploadIds })
   }
 
-  /** Edits all records that match. @throws HoldfastError as {@link Jobs.editRecords} and {@link Jobs.deleteMatching} */
+  /**
+   * Edits all records that match.
+   * @throws HoldfastError as {@link Jobs.editRecords} and {@link Jobs.deleteMatching}
+   * @example await client.jobs.editMatching({ createdBefore: new Date(), expected: 3 }, { rename: { prefix: 'old ' } })
+   */
   editMatching(filter: JobFilter, edit: Edit): Promise<Job> {
     return this.#start('/jobs/edits', { ...editFields(edit), filter: filterFields(filter) })
   }
 
-  /** @throws HoldfastError `NOT_FOUND` for an unknown job, or more than an hour after its end */
+  /**
+   * @throws HoldfastError `NOT_FOUND` for an unknown job, or more than an hour after its end
+   * @example const { done, total } = await client.jobs.get(jobId)
+   */
   async get(id: string, signal?: AbortSignal): Promise<Job> {
     return (await this.#connection.json<Answer>('GET', jobPath(id), { signal })).job
   }
 
-  /** Returns the jobs that run or that ended within an hour, newest first. */
+  /**
+   * Returns the jobs that run or that ended within an hour, newest first.
+   * @example const running = (await client.jobs.list()).filter(({ state }) => state === 'running')
+   */
   async list(signal?: AbortSignal): Promise<Job[]> {
     return (await this.#connection.json<{ jobs: Job[] }>('GET', '/jobs', { signal })).jobs
   }
 
-  /** Restores the deleted records. @throws HoldfastError `CONFLICT` after the undo period, `QUOTA_EXCEEDED` */
+  /**
+   * Restores the deleted records.
+   * @throws HoldfastError `CONFLICT` after the undo period, `QUOTA_EXCEEDED`
+   * @example await client.jobs.untilEnded(await client.jobs.undo(jobId))
+   */
   async undo(id: string): Promise<Job> {
     return (await this.#connection.json<Answer>('POST', `${jobPath(id)}/undo`, { json: {} })).job
   }
 
-  /** Polls a job until it ends. @throws HoldfastError `ABORTED` if `signal` aborts */
+  /**
+   * Polls a job until it ends.
+   * @throws HoldfastError `ABORTED` if `signal` aborts
+   * @example const { failures } = await client.jobs.untilEnded(await client.jobs.deleteRecords([uploadId]))
+   */
   async untilEnded(job: Job, { onProgress, signal }: JobWaitOptions = {}): Promise<Job> {
     let latest = job
     while (latest.state === 'running' || latest.state === 'undoing') {

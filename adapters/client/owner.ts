@@ -53,27 +53,36 @@ export class Owner {
     this.#connection = new Connection({ ...settings, base })
   }
 
+  /** @example const stats = await client.owner.stats() */
   stats(signal?: AbortSignal): Promise<NodeStats> {
     return this.#json('GET', '/stats', { signal })
   }
 
   /**
    * Returns the recent activity of the node. A step of 60 seconds covers three hours, a step of 900 seconds three days.
+   * @example const history = await client.owner.history(900)
    */
   history(stepSeconds: 60 | 900 = 60, signal?: AbortSignal): Promise<NodeHistory> {
     return this.#json('GET', '/history', { query: { step: String(stepSeconds) }, signal })
   }
 
-  /** Returns recent warnings and errors, newest first. */
+  /**
+   * Returns recent warnings and errors, newest first.
+   * @example const failures = await client.owner.failures()
+   */
   async failures(signal?: AbortSignal): Promise<Failure[]> {
     return (await this.#json<{ failures: Failure[] }>('GET', '/failures', { signal })).failures
   }
 
+  /** @example const peers = await client.owner.peers() */
   peers(signal?: AbortSignal): Promise<NodePeers> {
     return this.#json('GET', '/peers', { signal })
   }
 
-  /** Returns a page of accounts, oldest first. `limit` is 100 by default, and at most 1,000. */
+  /**
+   * Returns a page of accounts, oldest first. `limit` is 100 by default, and at most 1,000.
+   * @example const accounts = await client.owner.accounts({ q: 'example.org' })
+   */
   accounts({
     page,
     limit,
@@ -90,12 +99,17 @@ export class Owner {
    * Creates an account. `token` is an API key with every scope, which no other response contains.
    *
    * @throws HoldfastError `CONFLICT` if another account has the email, `VALIDATION`
+   * @example const { id, token } = await client.owner.createAccount({ email: 'ada@example.org', plan: 'free' })
    */
   createAccount(options: NewAccountOptions): Promise<ManagedAccount & { token: string }> {
     return this.#json('POST', '/accounts', { json: options })
   }
 
-  /** Changes the plan of an account. @throws HoldfastError `NOT_FOUND`, `VALIDATION` for an unknown plan */
+  /**
+   * Changes the plan of an account.
+   * @throws HoldfastError `NOT_FOUND`, `VALIDATION` for an unknown plan
+   * @example await client.owner.setPlan(account, 'premium')
+   */
   setPlan(id: string, plan: string): Promise<ManagedAccount> {
     return this.#json('PUT', `/accounts/${pathPart(id, 'the id')}/plan`, { json: { plan } })
   }
@@ -104,12 +118,17 @@ export class Owner {
    * Disables an account and its content, or enables them again.
    *
    * @throws HoldfastError `NOT_FOUND`, `CONFLICT` for the last owner
+   * @example await client.owner.setDisabled(account, true)
    */
   setDisabled(id: string, isDisabled: boolean): Promise<ManagedAccount> {
     return this.#json('POST', `/accounts/${pathPart(id, 'the id')}/${isDisabled ? 'disable' : 'enable'}`)
   }
 
-  /** Ends all sessions of an account and returns their number. Keys stay valid. @throws HoldfastError `NOT_FOUND` */
+  /**
+   * Ends all sessions of an account and returns their number. Keys stay valid.
+   * @throws HoldfastError `NOT_FOUND`
+   * @example const ended = await client.owner.endSessions(account)
+   */
   async endSessions(id: string): Promise<number> {
     return (await this.#json<{ ended: number }>('DELETE', `/accounts/${pathPart(id, 'the id')}/sessions`)).ended
   }
@@ -118,17 +137,25 @@ export class Owner {
    * Deletes an account. The server removes the account's pins soon afterwards.
    *
    * @throws HoldfastError `NOT_FOUND`, `CONFLICT` for the last owner
+   * @example await client.owner.deleteAccount(account)
    */
   async deleteAccount(id: string): Promise<void> {
     await this.#json('DELETE', `/accounts/${pathPart(id, 'the id')}`)
   }
 
-  /** Deletes unused content. A grace of 0 seconds includes content that was unpinned only a moment ago. */
+  /**
+   * Deletes unused content. A grace of 0 seconds includes content that was unpinned only a moment ago.
+   * @example const { blocks } = await client.owner.collect({ graceSeconds: 0 })
+   */
   collect({ graceSeconds, signal }: { graceSeconds?: number; signal?: AbortSignal } = {}): Promise<Collected> {
     return this.#json('POST', '/gc', { json: { graceSeconds }, idleMs: 0, signal })
   }
 
-  /** Reads and checks every block. @throws HoldfastError `ABORTED` if `signal` aborts */
+  /**
+   * Reads and checks every block.
+   * @throws HoldfastError `ABORTED` if `signal` aborts
+   * @example const { damagedBlocks } = await client.owner.verify()
+   */
   async verify({ onProgress, signal }: VerifyOptions = {}): Promise<Verified> {
     const headers = { accept: 'application/x-ndjson' }
     for await (const line of this.#owned().lines('POST', '/verify', { headers, signal })) {
@@ -139,7 +166,10 @@ export class Owner {
     throw new HoldfastError('UNAVAILABLE', 'the answer broke off')
   }
 
-  /** Returns a page of takedowns, oldest first. */
+  /**
+   * Returns a page of takedowns, oldest first.
+   * @example const { rows } = await client.owner.takedowns()
+   */
   async takedowns({ after, limit, signal }: PageOptions = {}): Promise<Page<Takedown>> {
     const query = { after, limit: limit?.toString() }
     const answer = await this.#json<{ takedowns: Takedown[]; next: string | null }>('GET', '/takedowns', {
@@ -149,29 +179,46 @@ export class Owner {
     return { rows: answer.takedowns, next: answer.next }
   }
 
-  /** Makes the gateway refuse a CID, or a path below it. @throws HoldfastError `INVALID_CID`, `VALIDATION` */
+  /**
+   * Makes the gateway refuse a CID, or a path below it.
+   * @throws HoldfastError `INVALID_CID`, `VALIDATION`
+   * @example await client.owner.takeDown({ cid, reason: 'court order 12/34', status: 451 })
+   */
   takeDown(takedown: Pick<Takedown, 'cid' | 'reason'> & Partial<Pick<Takedown, 'path' | 'status'>>): Promise<Takedown> {
     return this.#json('POST', '/takedowns', { json: takedown })
   }
 
-  /** Lifts a takedown. @throws HoldfastError `NOT_FOUND` */
+  /**
+   * Lifts a takedown.
+   * @throws HoldfastError `NOT_FOUND`
+   * @example await client.owner.liftTakedown({ cid })
+   */
   async liftTakedown({ cid, path }: Pick<Takedown, 'cid'> & Partial<Pick<Takedown, 'path'>>): Promise<void> {
     await this.#json('DELETE', `/takedowns/${pathPart(cid, 'the CID')}`, { query: { path: path || undefined } })
   }
 
-  /** Returns a page of the jobs of all accounts, newest first. */
+  /**
+   * Returns a page of the jobs of all accounts, newest first.
+   * @example const { rows } = await client.owner.jobs({ limit: 20 })
+   */
   async jobs({ after, limit, signal }: PageOptions = {}): Promise<Page<OwnedJob>> {
     const query = { after, limit: limit?.toString() }
     const answer = await this.#json<{ jobs: OwnedJob[]; next: string | null }>('GET', '/jobs', { query, signal })
     return { rows: answer.jobs, next: answer.next }
   }
 
-  /** Returns the progress of the running backup, and the time of the newest one. */
+  /**
+   * Returns the progress of the running backup, and the time of the newest one.
+   * @example const backups = await client.owner.backups()
+   */
   backups(signal?: AbortSignal): Promise<BackupState> {
     return this.#json('GET', '/backups', { signal })
   }
 
-  /** Returns a page of the webhook deliveries of all accounts, newest first. */
+  /**
+   * Returns a page of the webhook deliveries of all accounts, newest first.
+   * @example const { rows } = await client.owner.deliveries()
+   */
   async deliveries({
     failed,
     after,
@@ -186,24 +233,37 @@ export class Owner {
     return { rows: answer.deliveries, next: answer.next }
   }
 
-  /** Sends a failed delivery again. @throws HoldfastError `NOT_FOUND` */
+  /**
+   * Sends a failed delivery again.
+   * @throws HoldfastError `NOT_FOUND`
+   * @example await client.owner.resend(id)
+   */
   async resend(id: string): Promise<void> {
     await this.#json('POST', `/deliveries/${pathPart(id, 'the id')}/resend`)
   }
 
-  /** Returns the nodes of the catalogue, also those that have ended. Empty for a single node. */
+  /**
+   * Returns the nodes of the catalogue, also those that have ended. Empty for a single node.
+   * @example const nodes = await client.owner.nodes()
+   */
   async nodes(signal?: AbortSignal): Promise<KnownNode[]> {
     return (await this.#json<{ nodes: KnownNode[] }>('GET', '/nodes', { signal })).nodes
   }
 
-  /** Returns a page of the audit log, newest first. A page may be empty although another page follows. */
+  /**
+   * Returns a page of the audit log, newest first. A page may be empty although another page follows.
+   * @example const { rows } = await client.owner.audit({ limit: 20 })
+   */
   async audit({ after, limit, signal, ...filter }: AuditFilter & PageOptions = {}): Promise<Page<AuditEntry>> {
     const query = { ...auditQuery(filter), after, limit: limit?.toString() }
     const answer = await this.#json<{ entries: AuditEntry[]; next: string | null }>('GET', '/audit', { query, signal })
     return { rows: answer.entries, next: answer.next }
   }
 
-  /** Yields the bytes of a file with all entries of the audit log that match. */
+  /**
+   * Yields the bytes of a file with all entries of the audit log that match.
+   * @example for await (const bytes of client.owner.exportAudit('csv')) process.stdout.write(bytes)
+   */
   exportAudit(
     format: 'jsonl' | 'csv',
     { signal, ...filter }: AuditFilter & { signal?: AbortSignal | undefined } = {},

@@ -59,7 +59,11 @@ export class Pins {
     this.#connection = connection
   }
 
-  /** Pins content from the network, or content that the server already has. @throws HoldfastError `CID_NOT_FOUND` */
+  /**
+   * Pins content from the network, or content that the server already has.
+   * @throws HoldfastError `CID_NOT_FOUND`
+   * @example const pin = await client.pins.add(cid, { name: 'a dataset', background: true })
+   */
   async add(cid: string, options: PinOptions = {}): Promise<Pin> {
     const { name, originalName, origins, background, signal } = options
     const headers: Record<string, string> = background === true ? { prefer: 'respond-async' } : {}
@@ -67,13 +71,21 @@ export class Pins {
     return this.#connection.json<Pin>('POST', `/files/pin/${pathPart(cid, 'the CID')}`, { headers, json, signal })
   }
 
-  /** Removes all pins of a CID, in one cluster or in all clusters. @throws HoldfastError `PIN_NOT_FOUND` */
+  /**
+   * Removes all pins of a CID, in one cluster or in all clusters.
+   * @throws HoldfastError `PIN_NOT_FOUND`
+   * @example await client.pins.remove(cid)
+   */
   async remove(cid: string, options: { cluster?: string | undefined } = {}): Promise<Removed> {
     const query = { cl: options.cluster }
     return this.#connection.json<Removed>('DELETE', `/files/remove/${pathPart(cid, 'the CID')}`, { query })
   }
 
-  /** Renames a record. If `meta` is given, it replaces all metadata of the record. @throws HoldfastError `NOT_FOUND` */
+  /**
+   * Renames a record. If `meta` is given, it replaces all metadata of the record.
+   * @throws HoldfastError `NOT_FOUND`
+   * @example await client.pins.rename(uploadId, 'report.pdf', { meta: { year: '2030' } })
+   */
   async rename(
     uploadId: string,
     newName: string | undefined,
@@ -83,7 +95,11 @@ export class Pins {
     return this.#connection.json<Renamed>('PUT', path, { json: { newName, meta } })
   }
 
-  /** Returns the status of a pin. @throws HoldfastError `PIN_NOT_FOUND` */
+  /**
+   * Returns the status of a pin.
+   * @throws HoldfastError `PIN_NOT_FOUND`
+   * @example const { status, blocks } = await client.pins.status(cid)
+   */
   async status(
     cid: string,
     { cluster, signal }: { cluster?: string | undefined; signal?: AbortSignal | undefined } = {},
@@ -98,6 +114,7 @@ export class Pins {
    * Polls the status until the pin is complete.
    *
    * @throws HoldfastError `UNAVAILABLE` once the server stops retrying, `ABORTED` if `signal` aborts
+   * @example await client.pins.untilPinned(await client.pins.add(cid, { background: true }))
    */
   async untilPinned(pin: Pin, { onProgress, signal }: WaitOptions = {}): Promise<Pin | Status> {
     let latest: Pin | Status = pin
@@ -112,7 +129,11 @@ export class Pins {
     throw new HoldfastError('UNAVAILABLE', `${pin.cid} is ${latest.status}${reason === null ? '' : `: ${reason}`}`)
   }
 
-  /** Returns one page of the list. Pages start at 1. @throws HoldfastError `VALIDATION`, `INVALID_CID` for a filter */
+  /**
+   * Returns one page of the list. Pages start at 1.
+   * @throws HoldfastError `VALIDATION`, `INVALID_CID` for a filter
+   * @example const { uploads, total } = await client.pins.page(1, { sort: '-size', limit: 20 })
+   */
   page(page: number, options: ListOptions = {}): Promise<UploadPage> {
     const { cid, parentCid, expiring, limit = PAGE_ROWS, signal } = options
     const query = { cid, parentCid, hasExpiration: expiring === true ? 'true' : undefined, ...searchFields(options) }
@@ -120,7 +141,10 @@ export class Pins {
     return this.#connection.json<UploadPage>('GET', '/users/me/uploads', { query: { ...query, ...paging }, signal })
   }
 
-  /** Yields all pages, newest row first. Uploads during the iteration shift rows, but no row is yielded twice. */
+  /**
+   * Yields all pages, newest row first. Uploads during the iteration shift rows, but no row is yielded twice.
+   * @example for await (const uploads of client.pins.pages({ q: 'report' })) console.log(uploads.length)
+   */
   async *pages(options: ListOptions = {}): AsyncGenerator<ListedUpload[], void> {
     let before = new Set<string>()
     for (let page = 1; ; page++) {
@@ -133,7 +157,10 @@ export class Pins {
     }
   }
 
-  /** Yields the rows of all pages. */
+  /**
+   * Yields the rows of all pages.
+   * @example for await (const { cid, name } of client.pins.all()) console.log(cid, name)
+   */
   async *all(options: ListOptions = {}): AsyncGenerator<ListedUpload, void> {
     for await (const rows of this.pages(options)) yield* rows
   }

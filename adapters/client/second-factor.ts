@@ -17,6 +17,7 @@ export class SecondFactor {
    * Creates a secret for an authenticator app. The second factor stays off until {@link enable} is called.
    *
    * @throws HoldfastError `CONFLICT` if the second factor is on
+   * @example const { secret } = await client.secondFactor.setUp()
    */
   setUp(): Promise<SecondFactorSetup> {
     return this.#connection.json('POST', '/auth/2fa/setup')
@@ -26,6 +27,7 @@ export class SecondFactor {
    * Turns the second factor on. Returns the recovery codes, which work once each and are in no other response.
    *
    * @throws HoldfastError `2fa_invalid` for a wrong code, `CONFLICT` if the second factor is on or was not set up
+   * @example const recoveryCodes = await client.secondFactor.enable('123456')
    */
   async enable(code: string): Promise<string[]> {
     return (await this.#connection.json<{ recoveryCodes: string[] }>('POST', '/auth/2fa/enable', { json: { code } }))
@@ -37,6 +39,7 @@ export class SecondFactor {
    *
    * @throws HoldfastError `2fa_invalid` for a wrong code, `VALIDATION` for a wrong password, `CONFLICT` if the second
    * factor is off
+   * @example await client.secondFactor.disable({ totpCode: '123456' })
    */
   async disable(proof: SecondFactorProof): Promise<void> {
     await this.#connection.json('POST', '/auth/2fa/disable', { json: proof })

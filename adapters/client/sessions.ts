@@ -25,6 +25,7 @@ export class Sessions {
    * To use the session, create another client with its token as the `key`.
    *
    * @throws HoldfastError `INVALID_API_KEY` for a wrong email or password, `RATE_LIMIT`, `account_disabled`
+   * @example const session = await client.sessions.signIn('ada@example.org', password)
    */
   signIn(email: string, password: string): Promise<NewSession | SecondFactorAsked> {
     return this.#connection.json('POST', '/auth/login', { json: { email, password } })
@@ -35,6 +36,7 @@ export class Sessions {
    *
    * @throws HoldfastError `2fa_invalid` for a wrong code, `INVALID_API_KEY` if the temporary token was used before or
    * has expired
+   * @example const { token } = await client.sessions.confirm(temporaryToken, '123456')
    */
   confirm(temporaryToken: string, code: string): Promise<NewSession> {
     return this.#connection.json('POST', '/auth/2fa/verify-login', { json: { temporaryToken, code } })
@@ -44,6 +46,7 @@ export class Sessions {
    * Sets the password with the token of a link. Returns the email of the account.
    *
    * @throws HoldfastError `INVALID_API_KEY` for an unknown, used or expired link, `VALIDATION` for a bad password
+   * @example const email = await client.sessions.setPassword(tokenOfTheLink, password)
    */
   async setPassword(token: string, password: string): Promise<string> {
     const answer = await this.#connection.json<{ email: string }>('POST', '/auth/password', {
@@ -52,7 +55,10 @@ export class Sessions {
     return answer.email
   }
 
-  /** Begins a sign-in with the provider of the node. Open `url`, and keep `secret` for {@link finishProvider}. */
+  /**
+   * Begins a sign-in with the provider of the node. Open `url`, and keep `secret` for {@link finishProvider}.
+   * @example const { url, secret } = await client.sessions.startProvider()
+   */
   startProvider(): Promise<{ url: string; secret: string }> {
     return this.#connection.json('POST', '/auth/provider/start')
   }
@@ -61,17 +67,25 @@ export class Sessions {
    * Completes a sign-in with the query that the provider added to the address.
    *
    * @throws HoldfastError `INVALID_API_KEY` if the answer is refused, `account_disabled`, `UNAVAILABLE`
+   * @example const session = await client.sessions.finishProvider(secret, location.search)
    */
   finishProvider(secret: string, answer: string): Promise<NewSession | SecondFactorAsked> {
     return this.#connection.json('POST', '/auth/provider/finish', { json: { secret, answer } })
   }
 
-  /** Ends the session of this client, or revokes its key if that only keeps a sign-in. Does nothing for other keys. */
+  /**
+   * Ends the session of this client, or revokes its key if that only keeps a sign-in. Does nothing for other keys.
+   * @example await client.sessions.signOut()
+   */
   async signOut(): Promise<void> {
     await this.#connection.json('POST', '/auth/logout')
   }
 
-  /** Returns a page of sessions, oldest first. @throws HoldfastError `SESSION_REQUIRED` if the credential is a key */
+  /**
+   * Returns a page of sessions, oldest first.
+   * @throws HoldfastError `SESSION_REQUIRED` if the credential is a key
+   * @example const { rows } = await client.sessions.list({ limit: 20 })
+   */
   async list({ after, limit, signal }: PageOptions = {}): Promise<Page<SessionRow>> {
     const query = { after, limit: limit?.toString() }
     const answer = await this.#connection.json<{ sessions: SessionRow[]; next: string | null }>(
@@ -82,7 +96,11 @@ export class Sessions {
     return { rows: answer.sessions, next: answer.next }
   }
 
-  /** Ends a session. @throws HoldfastError `NOT_FOUND`, `SESSION_REQUIRED` if the credential is a key */
+  /**
+   * Ends a session.
+   * @throws HoldfastError `NOT_FOUND`, `SESSION_REQUIRED` if the credential is a key
+   * @example await client.sessions.end(id)
+   */
   async end(id: string): Promise<void> {
     await this.#connection.json('DELETE', `/auth/sessions/${pathPart(id, 'the id')}`)
   }
@@ -91,6 +109,7 @@ export class Sessions {
    * Ends all sessions except the client's own, and returns their number.
    *
    * @throws HoldfastError `SESSION_REQUIRED` if the credential is a key
+   * @example const ended = await client.sessions.endOthers()
    */
   async endOthers(): Promise<number> {
     return (await this.#connection.json<{ ended: number }>('DELETE', '/auth/sessions')).ended

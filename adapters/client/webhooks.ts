@@ -16,22 +16,35 @@ export class Webhooks {
    *
    * @throws HoldfastError `VALIDATION` for a URL that is not allowed, `QUOTA_EXCEEDED`, `missing_scope` without
    * `files:read` and `files:write`
+   * @example const { id, secret } = await client.webhooks.create('https://app.example.org/pins')
    */
   create(url: string): Promise<NewWebhook> {
     return this.#connection.json('POST', '/webhooks', { json: { url } })
   }
 
-  /** Lists the webhooks, oldest first. @throws HoldfastError `missing_scope` if the key lacks `files:read` */
+  /**
+   * Lists the webhooks, oldest first.
+   * @throws HoldfastError `missing_scope` if the key lacks `files:read`
+   * @example const waiting = (await client.webhooks.list()).filter(({ waiting }) => waiting > 0)
+   */
   async list(signal?: AbortSignal): Promise<Webhook[]> {
     return (await this.#connection.json<{ webhooks: Webhook[] }>('GET', '/webhooks', { signal })).webhooks
   }
 
-  /** Deletes a webhook. @throws HoldfastError `NOT_FOUND`, `missing_scope` if the key lacks `files:write` */
+  /**
+   * Deletes a webhook.
+   * @throws HoldfastError `NOT_FOUND`, `missing_scope` if the key lacks `files:write`
+   * @example await client.webhooks.remove(id)
+   */
   async remove(id: string): Promise<void> {
     await this.#connection.json('DELETE', `/webhooks/${pathPart(id, 'the id')}`)
   }
 
-  /** Returns a page of a webhook's deliveries, newest first. @throws HoldfastError `NOT_FOUND` */
+  /**
+   * Returns a page of a webhook's deliveries, newest first.
+   * @throws HoldfastError `NOT_FOUND`
+   * @example const { rows } = await client.webhooks.deliveries(id)
+   */
   async deliveries(id: string, { after, limit, signal }: PageOptions = {}): Promise<Page<Delivery>> {
     const path = `/webhooks/${pathPart(id, 'the id')}/deliveries`
     const query = { after, limit: limit?.toString() }

@@ -18,6 +18,7 @@ import type { Pinner } from './pinner.ts'
 import { presentRecord } from './present-record.ts'
 import type { ExpirySweeper } from './removal/expiry-sweeper.ts'
 import type { Timelock } from './removal/timelock.ts'
+import { accountOf, type OwnAccount, type Requesting, withAccount } from './requesting-account.ts'
 import type { CarImporter } from './upload/car-importer.ts'
 import type { Uploader } from './upload/uploader.ts'
 
@@ -39,11 +40,7 @@ export interface PinServiceParts {
   activity: Activity
   clock: Clock
   changes: PinChanges
-  /**
-   * Returns the account of calls without one. `isOmitted` is false if the caller passed `account: undefined`.
-   * @throws HoldfastError `VALIDATION` if the call must name an account
-   */
-  ownAccount: (call: { isOmitted: boolean }) => Promise<string>
+  ownAccount: OwnAccount
 }
 
 /** Implements the interface `PinService` of `public-pin-service.ts`, which documents each method. */
@@ -199,23 +196,13 @@ export class PinService {
     return outcome
   }
 
-  /** @throws HoldfastError `VALIDATION` if the request must name an account */
-  async #owned<R extends Requesting>(request: R): Promise<R> {
-    if (request.account !== undefined) return request
-    // `account: user?.id` of a missing user must not reach the content of the only account.
-    return { ...request, account: await this.#parts.ownAccount({ isOmitted: !Object.hasOwn(request, 'account') }) }
+  #owned<R extends Requesting>(request: R): Promise<R> {
+    return withAccount(request, this.#parts.ownAccount)
   }
 
-  /** @throws HoldfastError `VALIDATION` if the request must name an account */
-  async #accountOf(request: Requesting): Promise<string> {
-    const { account } = await this.#owned(request)
-    if (typeof account === 'string') return account
-    throw new HoldfastError('VALIDATION', 'account must be the id of an account')
+  #accountOf(request: Requesting): Promise<string> {
+    return accountOf(request, this.#parts.ownAccount)
   }
-}
-
-interface Requesting {
-  account?: string | undefined
 }
 
 /** Returns the request of a call that may give the CID by itself, before the other fields. */

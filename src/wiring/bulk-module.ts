@@ -1,8 +1,10 @@
+import { BulkSteps, bulkJobs } from '../pins/bulk/bulk-jobs.ts'
 import { bulkRunner } from '../pins/bulk/bulk-runner.ts'
 import { BulkService } from '../pins/bulk/bulk-service.ts'
 import { BulkEdits } from '../pins/bulk/edit-checks.ts'
 import type { AccessModule } from './access-module.ts'
 import type { ClustersModule } from './clusters-module.ts'
+import { ownAccountOf } from './own-account.ts'
 import type { PinsModule } from './pins-module.ts'
 import type { Setup } from './setup.ts'
 import type { StorageModule } from './storage-module.ts'
@@ -10,7 +12,7 @@ import type { StorageModule } from './storage-module.ts'
 export type BulkModule = ReturnType<typeof makeBulk>
 
 export function makeBulk(
-  { clock, logger, config }: Setup,
+  setup: Setup,
   {
     storage,
     access,
@@ -23,9 +25,11 @@ export function makeBulk(
     pins: PinsModule
   },
 ) {
+  const { clock, logger, config, activity } = setup
   const { bulk, records, fetches, accounts: stored } = storage.catalogue
   const { accounts, plans } = access
   const { changes, scheduler, backendOf, targets, wakeSweeper } = pins
+  const steps = new BulkSteps()
   const edits = new BulkEdits({ targets, clusters: clusters.registry })
   const runner = bulkRunner(
     {
@@ -39,12 +43,16 @@ export function makeBulk(
       leaveFetch: fetchId => scheduler.left(fetchId),
       wakeFetches: () => scheduler.wake(),
       wakeSweeper,
+      stepped: () => steps.ended(),
     },
     logger,
   )
   const undoMs = config.bulk.undoSeconds * 1_000
+  const service = new BulkService({ bulk, records, accounts, plans, clock, undoMs, edits, wake: () => runner.wake() })
+  const ownAccount = ownAccountOf(setup, access)
   return {
-    bulk: new BulkService({ bulk, records, accounts, plans, clock, undoMs, edits, wake: () => runner.wake() }),
+    bulk: service,
+    jobs: bulkJobs({ bulk: service, steps, activity, clock, ownAccount }),
     start: async (): Promise<void> => runner.wake(),
     stop: () => runner.stop(),
   }

@@ -10,6 +10,8 @@ import type { ListenOptions } from '../domain/emitter.ts'
 import type { CallFields, Fields } from '../domain/known-fields.ts'
 import type { TakedownRequest } from '../gateway/policy/takedowns.ts'
 import type { Content, ContentAddress, ReadRequest } from '../gateway/reader/content-request.ts'
+import type { BulkJobs, JobRequest, JobWait } from '../pins/bulk/bulk-jobs.ts'
+import type { BulkFilter } from '../pins/bulk/bulk-service.ts'
 import type { Events } from '../pins/events.ts'
 import type { StatusRequest } from '../pins/fetch/pin-progress.ts'
 import type {
@@ -23,6 +25,7 @@ import type {
   UploadOptions,
   WholeListQuery,
 } from '../pins/pin-types.ts'
+import type { Requesting } from '../pins/requesting-account.ts'
 import type { ReconcileOptions } from '../upkeep/findings.ts'
 
 const target: Fields<PinTarget> = { cluster: true, timelock: true, fromNode: true }
@@ -89,6 +92,39 @@ export const PIN_CALLS: CallFields<PinService> = {
   rename: { 0: rename },
   usage: {},
   checkTarget: { 1: target },
+}
+
+const job: Fields<JobRequest> = {
+  account: true,
+  action: true,
+  ids: true,
+  filter: {
+    createdBefore: true,
+    expected: true,
+    cid: true,
+    cids: true,
+    hasExpiration: true,
+    q: true,
+    name: true,
+    match: true,
+    meta: true,
+    type: true,
+    status: true,
+    after: true,
+  } satisfies Fields<BulkFilter>,
+  rename: { find: true, replace: true, prefix: true, suffix: true },
+  timelock: true,
+  cluster: true,
+}
+const requesting: Fields<Requesting> = { account: true }
+const jobWait: Fields<JobWait> = { ...requesting, onProgress: true, signal: true }
+
+export const JOB_CALLS: CallFields<BulkJobs> = {
+  start: { 0: job },
+  get: { 1: requesting },
+  list: { 0: requesting },
+  undo: { 1: requesting },
+  untilEnded: { 1: jobWait },
 }
 
 const address: Fields<ContentAddress> = { cid: true, path: true, account: true, signal: true }

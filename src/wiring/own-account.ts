@@ -1,4 +1,5 @@
 import { HoldfastError } from '../domain/errors.ts'
+import type { OwnAccount } from '../pins/requesting-account.ts'
 import type { AccessModule } from './access-module.ts'
 import type { Setup } from './setup.ts'
 
@@ -8,9 +9,9 @@ import type { Setup } from './setup.ts'
  * @throws HoldfastError from the function: `VALIDATION` if the engine has several accounts, or if the caller passed
  * `account: undefined`
  */
-export function ownAccountOf({ isSingleUser }: Pick<Setup, 'isSingleUser'>, { accounts }: AccessModule) {
+export function ownAccountOf({ isSingleUser }: Pick<Setup, 'isSingleUser'>, { accounts }: AccessModule): OwnAccount {
   const owner = async (): Promise<string> => (await accounts.ensureOwner()).account.id
-  return async ({ isOmitted }: { isOmitted: boolean }): Promise<string> => {
+  return async ({ isOmitted }) => {
     if (isSingleUser) return owner()
     if (!isOmitted) throw unnamed('is undefined: pass an id, or omit the field')
     const { accounts: found, total } = await accounts.page(0, 1)

@@ -77,7 +77,7 @@ export const wrongBulk: ReadonlyArray<[what: string, broken: Broken, rules: RegE
         },
       },
     }),
-    [/^restores removed records/],
+    [/^restores removed records/, /^random play/],
   ],
   [
     'releases removed content before the undo period ends',

@@ -11,6 +11,7 @@ import { WriteQueue } from '../../src/storage/write-queue.ts'
 import { RepeatingDatabase } from '../support/repeating-database.ts'
 import { withTempDir } from '../support/temp-dir.ts'
 import { auditRules } from './audit-rules.ts'
+import { bulkModel } from './bulk-model.ts'
 import { bulkRules } from './bulk-rules.ts'
 import { contentRules } from './content-rules.ts'
 import { ACCOUNTS, EXTERNAL } from './content-support.ts'
@@ -26,6 +27,7 @@ import { webhookRules } from './webhook-rules.ts'
 const rules = [
   ...contentRules,
   ...bulkRules,
+  ...bulkModel,
   ...searchRules,
   ...placementRules,
   ...reconciliationRules,

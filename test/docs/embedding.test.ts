@@ -60,6 +60,7 @@ const SCRIPTS: Record<string, RegExp> = {
   'sources.js': /^bafkrei\w+ 2 4\n$/,
   'reading.js': /^13 text\/plain; charset=utf-8 reader\nhello\.txt file 13\n$/,
   'single-user.js': /^note\.txt true\n$/,
+  'jobs.js': /^(\d of 2\n)*2 0 2\n$/,
   'errors.js': /^INVALID_CID\n$/,
   'events.js': /^created note\.txt\n$/,
 }

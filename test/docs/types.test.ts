@@ -10,30 +10,51 @@ const PAGES = globSync(['README.md', 'docs/{start,guides,reference}/*.md'], { cw
 const INTERFACES: Readonly<Record<string, readonly string[]>> = {
   'src/api.ts': ['ClusterRegistry', 'TakedownList', 'Border', 'Engine'],
   'src/pins/public-pin-service.ts': ['PinService'],
+  'src/pins/bulk/bulk-jobs.ts': ['BulkJobs'],
   'src/gateway/reader/content-request.ts': ['Content'],
   'src/access/accounts/accounts.ts': ['Accounts'],
   'src/access/keys/keys.ts': ['Keys'],
   'src/pins/events.ts': ['Events'],
 }
+/** Classes of the client, whose methods have an example each. */
+const CLASSES: Readonly<Record<string, readonly string[]>> = {
+  'adapters/client/client.ts': ['HoldfastClient'],
+  'adapters/client/files.ts': ['Files'],
+  'adapters/client/pins.ts': ['Pins'],
+  'adapters/client/jobs.ts': ['Jobs'],
+  'adapters/client/content.ts': ['Content'],
+  'adapters/client/account.ts': ['Account', 'Keys'],
+  'adapters/client/sessions.ts': ['Sessions'],
+  'adapters/client/second-factor.ts': ['SecondFactor'],
+  'adapters/client/webhooks.ts': ['Webhooks'],
+  'adapters/client/owner.ts': ['Owner'],
+}
 /** Declarations that every example may use. */
 const CONTEXT = `
-import { createReadStream, createWriteStream } from 'node:fs'
+import { createReadStream, createWriteStream, openAsBlob } from 'node:fs'
 import { pipeline } from 'node:stream/promises'
 import type { Engine, Principal } from 'holdfast'
+import type { HoldfastClient } from 'holdfast/client'
+declare const client: HoldfastClient, location: { search: string }
+declare const id: string, secret: string, temporaryToken: string, tokenOfTheLink: string
+void [client, location, id, secret, temporaryToken, tokenOfTheLink, openAsBlob]
 declare const engine: Engine, principal: Principal, request: Request
-declare const account: string, cid: string, uploadId: string, password: string, secretOfTheOperator: string
-void [createReadStream, createWriteStream, pipeline, engine, principal, request, account, cid, uploadId, password]
+declare const account: string, cid: string, uploadId: string, jobId: string, password: string, secretOfTheOperator: string
+void [createReadStream, createWriteStream, pipeline, engine, principal, request, account, cid, uploadId, jobId, password]
 void secretOfTheOperator
 `
 
-/** Returns the methods of an interface by name, each with its examples. */
+/** Returns the methods of an interface or class by name, each with its examples. */
 function examplesOf(path: string, name: string): Map<string, string[]> {
   const [, body = ''] =
     readFileSync(join(ROOT, path), 'utf8').match(
-      new RegExp(`^export interface ${name} [\\s\\S]*?\\{\\n([\\s\\S]*?)^\\}$`, 'm'),
+      new RegExp(`^export (?:interface|class) ${name} [\\s\\S]*?\\{\\n([\\s\\S]*?)^\\}$`, 'm'),
     ) ?? []
   const methods = new Map<string, string[]>()
-  for (const [, comment = '', method = ''] of body.matchAll(/(?:^ {2}\/\*\*([\s\S]*?)\*\/\n)?^ {2}(\w+)[(<]/gm)) {
+  for (const [, comment = '', method = ''] of body.matchAll(
+    /(?:^ {2}\/\*\*([\s\S]*?)\*\/\n)?^ {2}(?:async )?\*?(\w+)[(<]/gm,
+  )) {
+    if (method === 'constructor') continue
     const examples = [...comment.matchAll(/@example\s+(.+)$/gm)].map(([, code = '']) => code.trim())
     methods.set(method, [...(methods.get(method) ?? []), ...examples])
   }
@@ -52,12 +73,15 @@ function blocksOfPages(): SourceFile[] {
 }
 
 function exampleFiles(): SourceFile[] {
-  const methods = Object.entries(INTERFACES).flatMap(([path, names]) =>
-    names.flatMap(name => [...examplesOf(path, name)].map(([method, examples]) => ({ name, method, examples }))),
+  const methods = Object.entries({ ...INTERFACES, ...CLASSES }).flatMap(([path, names]) =>
+    names.flatMap(name => [...examplesOf(path, name)].map(([method, examples]) => ({ path, name, method, examples }))),
   )
   expect(methods.filter(({ examples }) => examples.length === 0)).toEqual([])
-  return methods.flatMap(({ name, method, examples }) =>
-    examples.map((code, i) => ({ name: `${name}/${method}-${i}.ts`, text: `${CONTEXT}{\n${code}\n}` })),
+  return methods.flatMap(({ path, name, method, examples }) =>
+    examples.map((code, i) => ({
+      name: `${path.replace('.ts', '')}/${name}/${method}-${i}.ts`,
+      text: `${CONTEXT}{\n${code}\n}`,
+    })),
   )
 }
 
@@ -67,7 +91,7 @@ test.each(RESOLUTIONS)(
   resolution => {
     const [blocks, examples] = [blocksOfPages(), exampleFiles()]
     expect(blocks.length).toBeGreaterThan(3)
-    expect(examples.length).toBeGreaterThan(50)
+    expect(examples.length).toBeGreaterThan(120)
     expect(typeProblems([...blocks, ...examples], resolution)).toBe('')
   },
 )

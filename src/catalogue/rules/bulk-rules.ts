@@ -121,7 +121,7 @@ function* undo(request: { accountId: string; name: string; limits: PinLimits; no
   yield* first(LOCKED_ACCOUNT, { accountId })
   const found = yield* first(BY_NAME, { accountId, name })
   const change = found === null ? null : yield* first(LOCKED, { id: found.id })
-  if (change === null) throw new HoldfastError('NOT_FOUND', 'no job has this id')
+  if (change === null) throw new HoldfastError('NOT_FOUND', 'no job has this id: see the list of jobs')
   if (change.action !== 'delete') throw new HoldfastError('CONFLICT', 'only a job that deletes can be undone')
   if (change.phase === 'undoing' || change.phase === 'undone') return change
   if (isOver(change, now)) throw new HoldfastError('CONFLICT', 'the undo period of this job is over')

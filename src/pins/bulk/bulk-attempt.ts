@@ -22,6 +22,8 @@ export interface BulkAttemptParts {
   wakeFetches: () => void
   /** Called after a change of expiry times. */
   wakeSweeper: () => void
+  /** Called after the transactions of a job. */
+  stepped: () => void
 }
 
 /** Records that one transaction changes. */
@@ -51,7 +53,9 @@ export class BulkAttempt implements Attempt<BulkChange> {
     const until = clock.now() + SLICE_MS
     for (let change: BulkChange | undefined = begun; change !== undefined; ) {
       if (this.#aborted !== null) throw this.#aborted
-      if (!(await this.#step(change))) return
+      const isMore = await this.#step(change)
+      this.#parts.stepped()
+      if (!isMore) return
       change = await bulk.get(change.accountId, change.name)
       if (change !== undefined && clock.now() >= until) return bulk.pause(change, clock.now())
       if (turnSpent()) await nextTurn()
@@ -75,6 +79,7 @@ export class BulkAttempt implements Attempt<BulkChange> {
       const rows = await this.#parts.bulk.remove({ ...this.#stepOf(change), ...step })
       if (rows === null) return true
       await this.#tellRemoved(rows)
+      this.#parts.stepped()
     }
     return true
   }

@@ -1,6 +1,6 @@
 import type { AccountService } from '../../access/accounts/account-service.ts'
 import type { PlanCatalogue } from '../../access/plan-catalogue.ts'
-import type { BulkAction, BulkChange, BulkChanges, BulkFailure } from '../../catalogue/bulk-changes.ts'
+import type { BulkAction, BulkChange, BulkChanges, BulkFailure, BulkPhase } from '../../catalogue/bulk-changes.ts'
 import type { Page, PageRequest } from '../../catalogue/page.ts'
 import type { RecordFilter, Records } from '../../catalogue/records.ts'
 import { nextTurn, turnSpent } from '../../concurrency/turns.ts'
@@ -31,7 +31,7 @@ export interface BulkRequest extends EditRequest {
 export interface BulkJob {
   id: string
   action: BulkAction
-  state: BulkChange['phase']
+  state: BulkPhase
   total: number
   done: number
   failed: number
@@ -54,6 +54,7 @@ export interface BulkServiceParts {
   wake: () => void
 }
 
+const ACTIONS: readonly BulkAction[] = ['delete', 'rename', 'timelock', 'cluster']
 /** Maximum number of ids in a request. */
 export const MOST_IDS = 1_000
 const COUNTED_AT_ONCE = 500
@@ -74,6 +75,7 @@ export class BulkService {
   async start(request: BulkRequest): Promise<BulkJob> {
     const { account: accountId, action, ids, filter } = request
     const { bulk, clock, edits, wake } = this.#parts
+    if (!ACTIONS.includes(action)) throw invalid(`action must be one of ${ACTIONS.join(', ')}`)
     if ((ids === undefined) === (filter === undefined)) throw invalid('exactly one of ids and filter must be given')
     const edit = action === 'delete' ? null : await edits.of(request)
     const { selection, total } = filter === undefined ? selectedIds(ids ?? []) : await this.#selected(accountId, filter)
@@ -89,7 +91,7 @@ export class BulkService {
   /** @throws HoldfastError `NOT_FOUND` */
   async get(accountId: string, id: string): Promise<BulkJob> {
     const found = await this.#parts.bulk.get(accountId, id)
-    if (found === undefined) throw new HoldfastError('NOT_FOUND', 'no job has this id')
+    if (found === undefined) throw new HoldfastError('NOT_FOUND', 'no job has this id: see the list of jobs')
     return presentJob(found)
   }
 
@@ -120,6 +122,7 @@ export class BulkService {
 
   async #selected(accountId: string, filter: BulkFilter): Promise<{ selection: ListQuery; total: number }> {
     const { createdBefore, expected, ...query } = filter
+    if (!Number.isInteger(expected)) throw invalid('filter.expected must be the number of records to select')
     const before = instantOf(createdBefore)
     if (before === null)
       throw invalid('filter.createdBefore must be an RFC 3339 date-time such as 2030-01-31T12:00:00Z')
@@ -148,8 +151,9 @@ export class BulkService {
 }
 
 function selectedIds(ids: readonly string[]): { selection: string[]; total: number } {
-  const selection = [...new Set(ids)]
-  if (selection.length > 0 && selection.length <= MOST_IDS) return { selection, total: selection.length }
+  const selection = [...new Set(Array.isArray(ids) ? ids : [])]
+  if (selection.every(id => typeof id === 'string') && selection.length > 0 && selection.length <= MOST_IDS)
+    return { selection, total: selection.length }
   throw invalid(`ids must have 1 to ${MOST_IDS} ids`)
 }
 

@@ -10,9 +10,9 @@ export interface EditRequest {
   account: string
   action: BulkAction
   /** For `rename`. Empty texts change nothing. */
-  rename?: Partial<NonNullable<BulkEdit['rename']>> | undefined
+  rename?: Partial<Record<'find' | 'replace' | 'prefix' | 'suffix', string>> | undefined
   /** For `timelock`: a date-time, or `never` for no expiry. */
-  timelock?: string | undefined
+  timelock?: string | Date | undefined
   /** For `cluster`. */
   cluster?: string | undefined
 }

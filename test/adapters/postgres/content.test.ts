@@ -3,6 +3,7 @@ import { migrate } from '../../../adapters/postgres/migrate.ts'
 import { Postgres } from '../../../adapters/postgres/postgres.ts'
 import { migrations } from '../../../adapters/postgres/schema.ts'
 import { auditRules } from '../../catalogue/audit-rules.ts'
+import { bulkModel } from '../../catalogue/bulk-model.ts'
 import { bulkRules } from '../../catalogue/bulk-rules.ts'
 import { contentRules } from '../../catalogue/content-rules.ts'
 import { egressRules } from '../../catalogue/egress-rules.ts'
@@ -17,6 +18,7 @@ import { emptied } from './emptied.ts'
 const rules = [
   ...contentRules,
   ...bulkRules,
+  ...bulkModel,
   ...searchRules,
   ...placementRules,
   ...reconciliationRules,

@@ -1,10 +1,9 @@
 import { writeFileSync } from 'node:fs'
-import { afterAll, describe, expect, test } from 'vitest'
-import { ServerProcess } from '../../support/server-process.ts'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { needsPostgres, startPostgres, type TestPostgres } from '../../support/postgres-server.ts'
+import { runHoldfast, ServerProcess } from '../../support/server-process.ts'
 import { withDatabase } from '../../support/store-inspection.ts'
 import { withTempDir } from '../../support/temp-dir.ts'
-
-afterAll(() => ServerProcess.killAll())
 
 const COUNT = 300
 const KEY = 'hf_owner_key_of_the_test_0123456789abcdef'
@@ -58,12 +57,19 @@ async function killedDuring(server: ServerProcess, id: string, progress: 'done' 
   await server.ended()
 }
 
-describe('a server that is killed', () => {
+/** Starts servers again and again on one directory and one catalogue. */
+function servers(directory: string, config: object): () => Promise<ServerProcess> {
+  const path = `${directory}/holdfast.json`
+  writeFileSync(path, JSON.stringify(config))
+  return () => ServerProcess.start(`${directory}/data`, ['--config', path], ENV)
+}
+
+function killedServers(catalogue: () => Promise<object>): void {
+  afterAll(() => ServerProcess.killAll())
+
   test('completes a deletion and its undo after the restart', async () => {
     await withTempDir(async directory => {
-      const config = `${directory}/holdfast.json`
-      writeFileSync(config, JSON.stringify({ ...NO_DELAY, bulk: { undoSeconds: 60 } }))
-      const start = () => ServerProcess.start(`${directory}/data`, ['--config', config], ENV)
+      const start = servers(directory, { ...NO_DELAY, bulk: { undoSeconds: 60 }, ...(await catalogue()) })
       let server = await start()
       await fill(server)
       const list = '/users/me/uploads?limit=1000'
@@ -80,20 +86,14 @@ describe('a server that is killed', () => {
       server = await start()
       expect(await ended(server, job.id)).toMatchObject({ state: 'undone', restored: COUNT, failed: 0 })
       expect(await ask<Listed>(server, 'GET', list)).toEqual(before)
-      server.signal('SIGTERM')
-      await server.ended()
-      const unheld = withDatabase(`${directory}/data`, db =>
-        db.prepare('SELECT 1 FROM records WHERE NOT EXISTS (SELECT 1 FROM holds WHERE holds.id = records.id)').all(),
-      )
-      expect(unheld).toEqual([])
+      const env = { HOLDFAST_API: server.api, HOLDFAST_API_KEY: KEY }
+      expect((await runHoldfast(['reconcile', '--dry-run'], env)).stdout).toBe('everything fits together\n')
     })
   }, 120_000)
 
   test('collects the deleted content after restart and undo period', async () => {
     await withTempDir(async directory => {
-      const config = `${directory}/holdfast.json`
-      writeFileSync(config, JSON.stringify(NO_DELAY))
-      const start = () => ServerProcess.start(`${directory}/data`, ['--config', config], ENV)
+      const start = servers(directory, { ...NO_DELAY, ...(await catalogue()) })
       let server = await start()
       await fill(server)
       const filter = { createdBefore: new Date(Date.now() + 1_000).toISOString(), expected: COUNT }
@@ -109,4 +109,15 @@ describe('a server that is killed', () => {
       expect((await ask<{ job: Job }>(server, 'GET', `/jobs/${job.id}`)).job).toMatchObject({ done: COUNT })
     })
   }, 120_000)
+}
+
+describe('a server that is killed', () => killedServers(async () => ({})))
+
+describe('a server that is killed, with PostgreSQL', needsPostgres, () => {
+  let postgres: TestPostgres
+  beforeAll(async () => {
+    postgres = await startPostgres()
+  })
+  afterAll(() => postgres?.stop())
+  killedServers(async () => ({ database: await postgres.fresh() }))
 })

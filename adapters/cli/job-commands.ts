@@ -1,0 +1,151 @@
+import { HoldfastError, isHoldfastError } from '../../src/domain/errors.ts'
+import type { Edit, HoldfastClient, Job, JobFilter } from '../client/index.ts'
+import { withApi } from './api-command.ts'
+import { type Arguments, type Flags, listFlag, usageError } from './arguments.ts'
+import { metaFlag } from './meta-flag.ts'
+import { print, printJson } from './output.ts'
+import { countOf, formatTable } from './printed-text.ts'
+import { ProgressBar } from './progress-bar.ts'
+import type { Environment } from './settings.ts'
+
+const FILTERS = ['cid', 'name', 'type', 'status', 'before', 'after', 'expected'] as const
+const EDITS = ['find', 'replace', 'prefix', 'suffix', 'timelock', 'cluster'] as const
+const SWITCHES = ['all', 'expiring', 'no-wait'] as const
+const IDS = { what: 'the id of an upload', min: 0, max: 1_000 }
+const ONE_ID = { what: 'the id of a job', min: 1, max: 1 }
+const DONE: Readonly<Record<Job['action'], string>> = {
+  delete: 'deleted',
+  rename: 'renamed',
+  timelock: 'given a new expiry',
+  cluster: 'moved',
+}
+
+type Selecting = Arguments<(typeof FILTERS)[number], 'meta', (typeof SWITCHES)[number] | 'json'>
+
+/** Runs `job delete`: deletes many pins, and shows how to undo it. */
+export function deleteMany(args: readonly string[], env: Environment): Promise<boolean> {
+  const grammar = { values: FILTERS, lists: ['meta'], switches: SWITCHES, words: IDS } as const
+  return withApi(args, env, grammar, async ({ client, json, ...given }) => {
+    const { jobs } = client
+    const job = await started(given, { ids: ids => jobs.deleteRecords(ids), filter: f => jobs.deleteMatching(f) })
+    await follow(client, job, { json, waits: !given.switches.has('no-wait') })
+  })
+}
+
+/** Runs `job edit`: renames many pins, sets their expiry, or moves them to another cluster. */
+export function editMany(args: readonly string[], env: Environment): Promise<boolean> {
+  const grammar = { values: [...FILTERS, ...EDITS], lists: ['meta'], switches: SWITCHES, words: IDS } as const
+  return withApi(args, env, grammar, async ({ client, json, ...given }) => {
+    const { jobs } = client
+    const edit = editOf(given.flags)
+    const job = await started(given, {
+      ids: ids => jobs.editRecords(ids, edit),
+      filter: filter => jobs.editMatching(filter, edit),
+    })
+    await follow(client, job, { json, waits: !given.switches.has('no-wait') })
+  })
+}
+
+/** Runs `job list`. */
+export function listJobs(args: readonly string[], env: Environment): Promise<boolean> {
+  return withApi(args, env, { values: [] }, async ({ client, json }) => {
+    const jobs = await client.jobs.list()
+    if (json) for (const job of jobs) printJson(job)
+    else print(formatTable([HEADINGS, ...jobs.map(cells)], new Set([3, 4, 5])))
+  })
+}
+
+/** Runs `job undo`. */
+export function undoJob(args: readonly string[], env: Environment): Promise<boolean> {
+  const grammar = { values: [], switches: ['no-wait'], words: ONE_ID } as const
+  return withApi(args, env, grammar, async ({ client, switches, words: [id = ''], json }) => {
+    await follow(client, await client.jobs.undo(id), { json, waits: !switches.has('no-wait') })
+  })
+}
+
+/**
+ * Starts a job for the given ids, or for the filter. Without `--expected` a filter changes nothing, unless nothing
+ * matches.
+ * @throws HoldfastError `CONFLICT` that names the number of matching pins
+ */
+async function started(
+  { flags, lists, switches, words }: Selecting,
+  start: { ids: (ids: readonly string[]) => Promise<Job>; filter: (filter: JobFilter) => Promise<Job> },
+): Promise<Job> {
+  const filter = { ...searchOf(flags, lists.meta), expiring: switches.has('expiring') || undefined }
+  const isFiltered = Object.values(filter).some(value => value !== undefined)
+  if (words.length > 0) {
+    if (isFiltered || switches.has('all')) throw usageError('give ids or filters, not both')
+    return start.ids(words)
+  }
+  if (isFiltered === switches.has('all')) throw usageError('select pins by ids, by filters or by --all')
+  const expected = numberFlag(flags.expected)
+  try {
+    return await start.filter({ ...filter, createdBefore: flags.before ?? new Date(), expected })
+  } catch (error) {
+    if (!isHoldfastError(error, 'CONFLICT') || typeof error.details.selected !== 'number') throw error
+    const matching = error.details.selected
+    const message = `${countOf(matching, 'pin')} selected, nothing was changed: repeat with --expected ${matching}`
+    throw new HoldfastError('CONFLICT', message, { cause: error })
+  }
+}
+
+function searchOf(flags: Selecting['flags'], meta: readonly string[]): Partial<JobFilter> {
+  const { cid, name: q, after } = flags
+  // The server names an unknown type or status.
+  const type = listFlag(flags, 'type') as JobFilter['type']
+  const status = listFlag(flags, 'status') as JobFilter['status']
+  return { cid, q, after, type, status, meta: metaFlag(meta) }
+}
+
+function numberFlag(text = '0'): number {
+  const number = Number(text)
+  if (Number.isSafeInteger(number) && number >= 0) return number
+  throw usageError(`--expected must be a number of pins, not ${text}`)
+}
+
+function editOf({ find, replace, prefix, suffix, timelock, cluster }: Flags<(typeof EDITS)[number]>): Edit {
+  const edits: Edit[] = []
+  if ([find, replace, prefix, suffix].some(text => text !== undefined)) {
+    const rename = Object.entries({ find, replace, prefix, suffix }).filter(([, text]) => text !== undefined)
+    edits.push({ rename: Object.fromEntries(rename) })
+  }
+  if (timelock !== undefined) edits.push({ timelock: timelock === 'never' ? null : timelock })
+  if (cluster !== undefined) edits.push({ cluster })
+  const [edit, second] = edits
+  if (edit !== undefined && second === undefined) return edit
+  throw usageError('give one edit: a rename (--find, --replace, --prefix, --suffix), --timelock or --cluster')
+}
+
+/** Waits for the end of a job, and prints its outcome. */
+async function follow(
+  client: HoldfastClient,
+  job: Job,
+  { json, waits }: { json: boolean; waits: boolean },
+): Promise<void> {
+  const bar = new ProgressBar(job.action, job.total, { format: String })
+  const onProgress = ({ state, done, failed, restored }: Job): void => {
+    bar.update(state === 'undoing' ? restored : done + failed)
+  }
+  const ended = waits ? await client.jobs.untilEnded(job, { onProgress }).finally(() => bar.end()) : job
+  if (json) printJson(ended)
+  else print(outcomeOf(ended))
+  const missed = ended.state === 'undone' ? ended.done - ended.restored : ended.failed
+  if (missed > 0) throw new HoldfastError('CONFLICT', `${countOf(missed, 'pin')} unchanged`)
+}
+
+function outcomeOf({ id, action, state, done, restored, undoUntil, failures }: Job): string {
+  // The failures of an undone job are those of its deletion, too.
+  const shown = failures.filter(({ code }) => state !== 'undone' || code !== 'NOT_FOUND')
+  const failed = shown.map(({ uploadId, code }) => `${uploadId}  ${code}`)
+  if (state === 'running' || state === 'undoing') return `${id}  ${state}, see holdfast job list`
+  if (state === 'undone') return [`${countOf(restored, 'pin')} restored`, ...failed].join('\n')
+  const undo = undoUntil === null || done === 0 ? [] : [`to undo until ${undoUntil}: holdfast job undo ${id}`]
+  return [`${countOf(done, 'pin')} ${DONE[action]}`, ...undo, ...failed].join('\n')
+}
+
+const HEADINGS = ['ID', 'ACTION', 'STATE', 'TOTAL', 'DONE', 'FAILED', 'STARTED', 'UNDO UNTIL']
+
+function cells({ id, action, state, total, done, failed, createdAt, undoUntil }: Job): string[] {
+  return [id, action, state, String(total), String(done), String(failed), createdAt, undoUntil ?? '']
+}

@@ -1,0 +1,181 @@
+import assert from 'node:assert/strict'
+import type { BulkChange, RecordRow } from '../../src/catalogue/index.ts'
+import { Draws } from '../support/draws.ts'
+import {
+  type ContentRule,
+  commit,
+  dagOf,
+  ids,
+  listOf,
+  NO_LIMITS,
+  NOW,
+  plain,
+  record,
+  SIZES,
+} from './content-support.ts'
+import type { ContentCatalogue } from './memory-catalogue.ts'
+
+const SEEDS = [1, 2, 3]
+const STEPS = 60
+const UNDO_MS = 100
+const CONTENTS = ['a', 'b', 'c', 'd'] as const
+
+/** A job of the play. `left` are its records that no step has removed, `gone` those that it has removed. */
+interface PlayedJob {
+  change: BulkChange
+  left: string[]
+  gone: Map<string, unknown>
+  isUndone: boolean
+}
+
+/** Records in plain maps: a job removes each of its records as a single removal does, and an undo puts them back. */
+class Play {
+  readonly #catalogue: ContentCatalogue
+  readonly #draws: Draws
+  readonly #live = new Map<string, unknown>()
+  #jobs: PlayedJob[] = []
+  #made = 0
+
+  constructor(catalogue: ContentCatalogue, seed: number) {
+    this.#catalogue = catalogue
+    this.#draws = new Draws(seed)
+  }
+
+  async run(): Promise<void> {
+    for (let step = 0; step < STEPS; step++) {
+      await this.#draws.pick([
+        () => this.#store(),
+        () => this.#store(),
+        () => this.#removeOne(),
+        () => this.#begin(),
+        () => this.#continue(),
+        () => this.#undo(),
+        () => this.#undo(),
+        () => this.#purge(),
+      ])()
+      await this.#compare()
+    }
+  }
+
+  async #store(): Promise<void> {
+    const some = Array.from({ length: 1 + this.#draws.below(4) }, () => {
+      const [content, meta] = [this.#draws.pick(CONTENTS), this.#draws.pick([null, '{"k":"v"}'])]
+      const id = `r${String(this.#made++).padStart(3, '0')}`
+      return record(id, { dag: dagOf(content), cid: content, meta, createdAt: NOW - this.#draws.below(9) })
+    })
+    await commit(this.#catalogue, some)
+    for (const { id } of some) this.#live.set(id, await this.#row(id))
+  }
+
+  async #removeOne(): Promise<void> {
+    const id = this.#drawn()
+    if (id === undefined) return
+    assert.equal(await this.#catalogue.records.discard(id), true)
+    this.#live.delete(id)
+  }
+
+  async #begin(): Promise<void> {
+    const chosen = [...this.#live.keys()].filter(() => this.#draws.below(2) === 0).slice(0, 12)
+    if (chosen.length === 0) return
+    const request = { name: `play${this.#made++}`, accountId: 'one', action: 'delete' as const, undoMs: UNDO_MS }
+    const change = await this.#catalogue.bulk.add({ ...request, selection: '', total: chosen.length, createdAt: NOW })
+    this.#jobs.push({ change, left: chosen, gone: new Map(), isUndone: false })
+    await this.#continue()
+  }
+
+  /** Carries out a step of a job, twice, as after a crash. */
+  async #continue(): Promise<void> {
+    const job = this.#jobs.find(({ left, isUndone }) => left.length > 0 && !isUndone)
+    if (job === undefined) return
+    const { id, name } = job.change
+    const { place } = await this.#read(name)
+    const taken = job.left.splice(0, 1 + this.#draws.below(5))
+    const next = job.left.length === 0 ? null : `${place}.`
+    const step = { id, place, next, ids: taken, now: NOW, isListed: true }
+    const expected = taken.filter(one => this.#live.has(one))
+    assert.deepEqual(ids((await this.#catalogue.bulk.remove(step)) ?? []).toSorted(), expected.toSorted())
+    assert.equal(await this.#catalogue.bulk.remove(step), null)
+    for (const one of expected) {
+      job.gone.set(one, this.#live.get(one))
+      this.#live.delete(one)
+    }
+  }
+
+  async #undo(): Promise<void> {
+    const job = this.#jobs.find(({ gone, isUndone }) => gone.size > 0 && !isUndone && this.#draws.below(2) === 0)
+    if (job === undefined) return
+    const { bulk } = this.#catalogue
+    const { id, name, accountId } = job.change
+    await bulk.undo({ accountId, name, limits: NO_LIMITS, now: NOW })
+    const removed = ids(await bulk.removed(id, '', 50))
+    assert.deepEqual(removed, [...job.gone.keys()].toSorted())
+    for (let place = ''; ; ) {
+      const some = removed.splice(0, 1 + this.#draws.below(5))
+      const step = { id, place, next: removed.length === 0 ? null : `${place}.`, ids: some, now: NOW }
+      await bulk.restore({ ...step, limits: NO_LIMITS })
+      if (step.next === null) break
+      place = step.next
+    }
+    for (const [one, row] of job.gone) this.#live.set(one, row)
+    Object.assign(job, { isUndone: true, gone: new Map() })
+  }
+
+  /** Ends the undo period of an ended job. */
+  async #purge(): Promise<void> {
+    const job = this.#jobs.find(({ left, isUndone }) => left.length === 0 || isUndone)
+    if (job === undefined) return
+    while (await this.#catalogue.bulk.purge(job.change.id, NOW + UNDO_MS));
+    this.#jobs = this.#jobs.filter(one => one !== job)
+  }
+
+  async #compare(): Promise<void> {
+    const { records } = this.#catalogue
+    const { rows, total } = await records.page(listOf('one'), 0, 1_000)
+    const found = await Promise.all(rows.map(async ({ id }) => [id, await this.#row(id)] as const))
+    assert.deepEqual(Object.fromEntries(found), Object.fromEntries(this.#live))
+    const contents = new Set([...this.#live.values()].map(row => (row as RecordRow).cid))
+    assert.deepEqual([total, plain(await records.usage('one', NOW))], [this.#live.size, this.#usage(contents.size)])
+    const kept = this.#jobs.flatMap(({ gone }) => [...gone.values()])
+    for (const content of CONTENTS) {
+      const isKept = contents.has(content) || kept.some(row => (row as RecordRow).cid === content)
+      assert.equal(await this.#hasContent(content), isKept, content)
+    }
+  }
+
+  #usage(contents: number) {
+    return { pins: this.#live.size, expiringPins: 0, storedBytes: contents * SIZES.charge }
+  }
+
+  async #hasContent(content: string): Promise<boolean> {
+    const dag = dagOf(content)
+    const intent = { record: record('again', { dag }), backendId: 0, limits: NO_LIMITS, now: NOW, stagedRootId: null }
+    try {
+      await this.#catalogue.records.commit([{ kind: 'whole', ...intent, dag: { ...dag, ...SIZES } }])
+    } catch {
+      return false
+    }
+    return this.#catalogue.records.discard('again')
+  }
+
+  /** Returns a record without the id of its root, which a repeated upload may change. */
+  async #row(id: string): Promise<unknown> {
+    const row = await this.#catalogue.records.get(id)
+    return row === undefined ? undefined : plain({ ...row, rootId: row.rootId !== null })
+  }
+
+  async #read(name: string): Promise<BulkChange> {
+    const change = await this.#catalogue.bulk.get('one', name)
+    assert.ok(change !== undefined)
+    return change
+  }
+
+  #drawn(): string | undefined {
+    return [...this.#live.keys()][this.#draws.below(Math.max(this.#live.size, 1))]
+  }
+}
+
+/** Random plays of single removals, jobs and their undos, beside a simple model. */
+export const bulkModel: readonly ContentRule[] = SEEDS.map(seed => ({
+  name: `random play ${seed} of single removals, jobs and undos`,
+  run: catalogue => new Play(catalogue, seed).run(),
+}))
