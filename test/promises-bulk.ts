@@ -111,4 +111,25 @@ export const bulkPromises: readonly KeptPromise[] = [
     replace: 'null',
     test: job('keeps content until its new expiry'),
   },
+  {
+    promise: 'a filter without its number deletes nothing',
+    file: 'adapters/cli/job-commands.ts',
+    find: "function numberFlag(text = '0')",
+    replace: "function numberFlag(text = '3')",
+    test: { file: 'test/adapters/cli/jobs.test.ts', name: 'a filter counts, deletes' },
+  },
+  {
+    promise: 'a wait for a job ends with the job',
+    file: 'src/pins/bulk/bulk-jobs.ts',
+    find: 'steps.watch(looked.resolve)',
+    replace: 'steps.watch(() => undefined)',
+    test: { file: 'test/pins/removal/bulk-jobs.test.ts', name: 'jobs of an engine delete' },
+  },
+  {
+    promise: 'an undo counts what it restores',
+    file: 'src/catalogue/rules/restore-rules.ts',
+    find: '  yield* run(COUNT, { accountId, ...added })\n',
+    replace: '',
+    test: rule('random play'),
+  },
 ]

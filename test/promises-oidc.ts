@@ -24,6 +24,20 @@ export const oidcPromises: readonly KeptPromise[] = [
     test: { file: provider, name: 'yields issuer, subject, verified email' },
   },
   {
+    promise: 'an answer of a provider has the state of its tab',
+    file: 'adapters/oidc/oidc-provider.ts',
+    find: "expectedState: derived(secret, 'state')",
+    replace: "expectedState: new URLSearchParams(answer).get('state') ?? ''",
+    test: { file: provider, name: 'is good for the tab that began it' },
+  },
+  {
+    promise: 'a code of a provider is bound to its tab by PKCE',
+    file: 'adapters/oidc/oidc-provider.ts',
+    find: 'code_challenge: await calculatePKCECodeChallenge(secret)',
+    replace: "code_challenge: await calculatePKCECodeChallenge('x')",
+    test: { file: provider, name: 'sends a fresh challenge' },
+  },
+  {
     promise: 'an unverified email of a provider is ignored',
     file: 'adapters/oidc/oidc-provider.ts',
     find: 'email_verified === true',

@@ -81,7 +81,7 @@ export class Owner {
 
   /**
    * Returns a page of accounts, oldest first. `limit` is 100 by default, and at most 1,000.
-   * @example const accounts = await client.owner.accounts({ q: 'example.org' })
+   * @example const accounts = await client.owner.accounts({ limit: 20 })
    */
   accounts({
     page,

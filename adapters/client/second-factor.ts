@@ -39,7 +39,7 @@ export class SecondFactor {
    *
    * @throws HoldfastError `2fa_invalid` for a wrong code, `VALIDATION` for a wrong password, `CONFLICT` if the second
    * factor is off
-   * @example await client.secondFactor.disable({ totpCode: '123456' })
+   * @example await client.secondFactor.disable({ code: '123456' })
    */
   async disable(proof: SecondFactorProof): Promise<void> {
     await this.#connection.json('POST', '/auth/2fa/disable', { json: proof })
