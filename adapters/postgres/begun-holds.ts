@@ -34,6 +34,12 @@ export interface BegunHold extends PlacedHold {
 }
 
 /**
+ * SQL condition. With `IS NOT NULL`, the planner might read all records of the account by the partial index
+ * `records_with_content`, before the table has statistics.
+ */
+const HAS_ROOT = 'COALESCE(root_id, 0) <> 0'
+
+/**
  * Inserts or finds the root of each wanted DAG, and begins a hold on it. The roots stay locked until the holds exist, so
  * nobody can drop them. They are locked in the order of their contents, to avoid deadlocks.
  */
@@ -45,7 +51,7 @@ const BEGIN = `
       AS one (backend_id, codec, multihash, content_size, dag_size, blocks, charge, file_count, account_id, identity,
         now, n)
     WHERE (SELECT 1 FROM records WHERE records.account_id = one.account_id AND records.identity = one.identity
-      AND root_id IS NOT NULL AND ${live('one.now')} LIMIT 1) IS NULL
+      AND ${HAS_ROOT} AND ${live('one.now')} LIMIT 1) IS NULL
   ), put AS (
     INSERT INTO roots (backend_id, codec, multihash, content_size, dag_size, blocks, charge, file_count)
     SELECT DISTINCT ON (multihash, codec, backend_id)
