@@ -1,10 +1,11 @@
 import { execFileSync } from 'node:child_process'
-import { existsSync, writeFileSync } from 'node:fs'
+import { copyFileSync, existsSync, mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, expect, test } from 'vitest'
 import { HoldfastClient } from '../../../adapters/client/index.ts'
 import { Postgres } from '../../../adapters/postgres/postgres.ts'
 import { pseudoRandom } from '../../support/bytes.ts'
+import { fixedPort } from '../../support/fixed-port.ts'
 import { needs } from '../../support/needs.ts'
 import { hasSource, OLD_SOURCES, unpackSource, wayBack } from '../../support/old-source.ts'
 import { hasPostgres, startPostgres } from '../../support/postgres-server.ts'
@@ -14,6 +15,7 @@ import { withTempDir } from '../../support/temp-dir.ts'
 const SOURCE = OLD_SOURCES['0.2.0']
 /** No node has this content, so its pin stays under way. */
 const ABSENT = 'bafybeiepoqw32ephr5oogrpvsxma7p4zlom7z55x6377dwaqgcbtu4op6q'
+const KEY = 'upgrade-0123456789abcdef0123456789abcdef'
 const canRun = hasPostgres && process.env.HOLDFAST_TEST_POSTGRES === undefined && hasSource(SOURCE)
 
 afterEach(() => ServerProcess.killAll())
@@ -100,6 +102,67 @@ test(
         expect(await listed(back)).toEqual(before)
         expect((await fetch(`${back.url}/ipfs/${later}`)).status).toBe(404)
         expect(await back.stop()).toBe(0)
+      } finally {
+        await ServerProcess.killAll()
+        await server.stop()
+      }
+    }),
+)
+
+test(
+  'a node of 0.2.0 beside a later one loses nothing, and cannot start again',
+  {
+    ...needs(canRun, 'there is no PostgreSQL of this machine, or the history does not reach back to 0.2.0'),
+    timeout: 240_000,
+  },
+  () =>
+    withTempDir(async directory => {
+      const server = await startPostgres()
+      try {
+        const database = await server.fresh()
+        const source = join(directory, 'holdfast-0.2.0')
+        unpackSource(SOURCE, source)
+        const cluster = { label: '', region: '', country: null, gateways: [] }
+        const clusters = ['a', 'b'].map(node => ({ ...cluster, id: `of-${node}`, node }))
+        const ports = { a: await fixedPort(1), b: await fixedPort(1) }
+        const start = (id: 'a' | 'b', main?: string) => {
+          const config = join(directory, `${id}.json`)
+          const node = { id, url: `http://127.0.0.1:${ports[id]}` }
+          writeFileSync(
+            config,
+            JSON.stringify({ database, network: { enabled: false }, clusters, defaultCluster: 'of-a', node }),
+          )
+          const flags = ['--config', config, '--port', `${ports[id]}`]
+          const env = { HOLDFAST_BOOTSTRAP_KEY: KEY }
+          return ServerProcess.start(join(directory, id), flags, env, 60_000, [], undefined, main)
+        }
+        const oldMain = join(source, 'adapters', 'cli', 'main.ts')
+        const old = await start('a', oldMain)
+        mkdirSync(join(directory, 'b'), { mode: 0o700 })
+        copyFileSync(join(directory, 'a', 'data.key'), join(directory, 'b', 'data.key'))
+        const clientOf = ({ url }: ServerProcess) => new HoldfastClient({ base: url, key: KEY })
+        const kept = [await clientOf(old).files.upload('before', { cluster: 'of-a' })]
+        const later = await start('b')
+
+        // An upload through the old node may be refused, but is never lost.
+        const between = await clientOf(old)
+          .files.upload('between', { cluster: 'of-a' })
+          .catch((error: unknown) => String(error))
+        if (typeof between === 'object') kept.push(between)
+        // The nodes refuse requests for each other's clusters.
+        const refused = { code: 'UNAVAILABLE' }
+        await expect(clientOf(old).files.upload('to b', { cluster: 'of-b' })).rejects.toMatchObject(refused)
+        await expect(clientOf(later).files.upload('to a', { cluster: 'of-a' })).rejects.toMatchObject(refused)
+        expect(await old.stop()).toBe(0)
+        await expect(start('a', oldMain)).rejects.toThrow('written by a newer version')
+
+        const upgraded = await start('a')
+        const { uploads } = await clientOf(upgraded).pins.page(1)
+        expect(uploads.map(({ cid }) => cid).toSorted()).toEqual(kept.map(({ cid }) => cid).toSorted())
+        for (const { cid } of kept) expect((await fetch(`${upgraded.url}/ipfs/${cid}`)).status).toBe(200)
+        await expect
+          .poll(() => clientOf(later).files.upload('to a', { cluster: 'of-a' }), { timeout: 10_000 })
+          .toBeTruthy()
       } finally {
         await ServerProcess.killAll()
         await server.stop()
