@@ -130,7 +130,7 @@ export const steady: Bench = {
   describe: scale => {
     const { seconds, files } = SIZES[scale]
     return (
-      `growth of memory from a sixth to the end of ${seconds} s of mixed requests by ${CLIENTS} clients. ` +
+      `growth of memory after a sixth of ${seconds} s of mixed requests by ${CLIENTS} clients. ` +
       `${files} files stay, and each answer is checked`
     )
   },

@@ -11,6 +11,13 @@ const storeWatch = 'test/content/store-watch.test.ts'
 /** Promises of reconciliation and of verification by itself. */
 export const upkeepPromises: readonly KeptPromise[] = [
   {
+    promise: 'a reconciliation reads the database ahead of its statements',
+    file: 'src/upkeep/reconciler.ts',
+    find: 'if (options.onlyClusters !== true) await this.#parts.readAhead(signal)',
+    replace: '',
+    test: { file: 'test/storage/read-ahead.test.ts', name: 'a reconciliation reads the whole database in the' },
+  },
+  {
     promise: 'a stop ends a reconciliation at once',
     file: 'src/engine.ts',
     find: '      void longRuns.stop()\n',

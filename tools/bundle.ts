@@ -16,6 +16,7 @@ const ENTRIES = {
   main: 'adapters/cli/main.ts',
   'block-thread': 'src/content/block-thread.ts',
   'checkpoint-thread': 'src/storage/checkpoint-thread.ts',
+  'copy-thread': 'src/storage/copy-thread.ts',
   'loop-watcher': 'adapters/node-http/loop-watcher.ts',
   'reader-thread': 'adapters/node-http/reader-thread.ts',
 }

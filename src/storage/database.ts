@@ -1,8 +1,8 @@
 import SqliteDatabase from 'better-sqlite3'
 import { HoldfastError } from '../domain/errors.ts'
-import { BackgroundSyncs } from './background-syncs.ts'
-import { makeOwnersFile } from './kept-copy.ts'
+import { copyDatabaseFile } from './copy-database.ts'
 import { checkSchema, prepareForWriting } from './prepared-database.ts'
+import { readAhead } from './read-ahead.ts'
 
 /** Booleans are stored as 0 or 1. */
 export type SqlValue = string | number | null | Uint8Array
@@ -20,8 +20,6 @@ const BUSY_TIMEOUT_MS = 5_000
 /** Number of log pages at which a commit runs a checkpoint, although a thread runs them earlier. */
 const LATE_CHECKPOINT_PAGES = 32_000
 const INCREMENTAL = 2
-/** Number of pages that a copy writes between two turns of the event loop. */
-const COPIED_AT_ONCE = 200
 
 interface DatabaseOptions {
   readonly?: boolean
@@ -168,30 +166,16 @@ export class Database {
     return this.#sqlite.inTransaction
   }
 
-  /**
-   * Copies the database, which may be in use, to a new file, and syncs the file. The copy contains all commits made
-   * before the copying finished.
-   */
+  /** Copies the database like {@link copyDatabaseFile}. */
   async copyTo(file: string, signal?: AbortSignal): Promise<void> {
     this.#checkOpen()
-    makeOwnersFile(file)
-    const syncs = await BackgroundSyncs.open(file)
-    try {
-      const progress = (): number => {
-        signal?.throwIfAborted()
-        // The last step syncs on this thread, so most pages must be synced earlier.
-        syncs.start()
-        return COPIED_AT_ONCE
-      }
-      await this.#sqlite.backup(file, { progress })
-      // SQLite could not open a copy with a log on a read-only file system, so the copy gets no log.
-      const copy = new SqliteDatabase(file)
-      copy.pragma('synchronous = OFF')
-      copy.pragma('journal_mode = DELETE')
-      copy.close()
-    } finally {
-      await syncs.end()
-    }
+    await copyDatabaseFile(this.#sqlite.name, file, signal)
+  }
+
+  /** Reads the database into the system's cache like {@link readAhead}. */
+  readAhead(mostBytes: number, signal?: AbortSignal): Promise<void> {
+    this.#checkOpen()
+    return readAhead(this.#sqlite.name, mostBytes, signal)
   }
 
   /** Returns a number that changes when another connection commits, but not when this connection commits. */

@@ -21,6 +21,8 @@ export interface ReconcilerParts {
   homes: () => ReadonlyMap<string, number>
   clock: Clock
   activity: Activity
+  /** Reads the database into memory, if it fits. */
+  readAhead: (signal?: AbortSignal) => Promise<void>
   lost: LostBlocks
   /** Problem with the history of the catalogue's database. Null if the database belongs to this node alone. */
   past: { readonly problem: string | null; accept(problem: string): void } | null
@@ -69,6 +71,8 @@ export class Reconciler {
         }
         const pass = new Pass(this.#parts, { ...options, signal })
         const survey = await pass.clusters()
+        // On a cold disk, one statement of a step would hold the event loop for a second.
+        if (options.onlyClusters !== true) await this.#parts.readAhead(signal)
         if (options.dryRun !== true && options.force !== true) survey.checkReleases()
         if (options.onlyClusters === true) {
           if (options.dryRun !== true) await survey.release()

@@ -81,6 +81,7 @@ export function makeUpkeep(setup: Setup, below: Below) {
     homes,
     clock,
     activity: longRuns,
+    readAhead: (signal?: AbortSignal) => below.storage.database.readAhead(setup.memoryBytes / 2, signal),
     fetchesChanged,
     clusters,
   }

@@ -75,6 +75,7 @@ describe('the bundled command line', () => {
     expect([...threads].toSorted()).toEqual([
       'block-thread.js',
       'checkpoint-thread.js',
+      'copy-thread.js',
       'loop-watcher.js',
       'reader-thread.js',
     ])

@@ -10,14 +10,16 @@ export interface Loaded {
 }
 
 const MOST_BYTES = 32 * 1024 ** 2
+/** Larger raw blocks cost their readers less than sending them does. */
+const SMALL_BYTES = 32 * 1024
 /** Memory of an entry without its block. */
 const ENTRY_BYTES = 1024
 /** Memory of a link: its offsets and its size. */
 const LINK_BYTES = 16
 
 /**
- * Caches recently read directories and file nodes, so that repeated requests read the same node once. Leaves are not
- * cached.
+ * Caches recently read directories, file nodes and small files of one raw block, so that repeated requests read and hash
+ * the same block once. Other leaves are not cached.
  */
 export class NodeCache {
   readonly #nodes: LRUCache<string, Loaded>
@@ -35,12 +37,13 @@ export class NodeCache {
    * @throws the errors of `read`; HoldfastError `INVALID_CID` if the block does not match its codec
    */
   async load(cid: CID, read: (cid: CID) => Promise<Uint8Array>): Promise<Loaded> {
-    const key = cid.code === CODEC.dagPb ? dagKey(cid) : null
-    const known = key === null ? undefined : this.#nodes.get(key)
+    const isCached = cid.code === CODEC.dagPb || cid.code === CODEC.raw
+    const key = isCached ? dagKey(cid) : ''
+    const known = isCached ? this.#nodes.get(key) : undefined
     if (known !== undefined) return known
     const block = await read(cid)
     const loaded = { block, node: decodeNode(cid, block) }
-    if (key !== null) this.#nodes.set(key, loaded)
+    if (isCached && (cid.code === CODEC.dagPb || block.length <= SMALL_BYTES)) this.#nodes.set(key, loaded)
     return loaded
   }
 }
