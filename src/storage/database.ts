@@ -2,7 +2,7 @@ import SqliteDatabase from 'better-sqlite3'
 import { HoldfastError } from '../domain/errors.ts'
 import { copyDatabaseFile } from './copy-database.ts'
 import { checkSchema, prepareForWriting } from './prepared-database.ts'
-import { readAhead } from './read-ahead.ts'
+import { readIntoCache } from './read-ahead.ts'
 
 /** Booleans are stored as 0 or 1. */
 export type SqlValue = string | number | null | Uint8Array
@@ -172,10 +172,10 @@ export class Database {
     await copyDatabaseFile(this.#sqlite.name, file, signal)
   }
 
-  /** Reads the database into the system's cache like {@link readAhead}. */
+  /** Reads the database into the system's cache like {@link readIntoCache}. */
   readAhead(mostBytes: number, signal?: AbortSignal): Promise<void> {
     this.#checkOpen()
-    return readAhead(this.#sqlite.name, mostBytes, signal)
+    return readIntoCache(this.#sqlite.name, mostBytes, signal)
   }
 
   /** Returns a number that changes when another connection commits, but not when this connection commits. */

@@ -9,7 +9,7 @@ const READ_BYTES = 1024 * 1024
  *
  * @throws the reason of the signal
  */
-export async function readAhead(path: string, mostBytes: number, signal?: AbortSignal): Promise<void> {
+export async function readIntoCache(path: string, mostBytes: number, signal?: AbortSignal): Promise<void> {
   if ((await stat(path)).size > mostBytes) return
   const file = await open(path, 'r')
   try {

@@ -2,7 +2,7 @@ import { type FileHandle, open, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterEach, expect, test, vi } from 'vitest'
 import { createEngine } from '../../src/index.ts'
-import { readAhead } from '../../src/storage/read-ahead.ts'
+import { readIntoCache } from '../../src/storage/read-ahead.ts'
 import { withTempDir } from '../support/temp-dir.ts'
 
 const MIB = 1024 ** 2
@@ -29,11 +29,11 @@ test('reads a file that fits into memory, until its signal', () =>
     const file = join(dir, 'file')
     await writeFile(file, Buffer.alloc(2.5 * MIB))
     const sizes = await watchedReads(file)
-    await readAhead(file, 2 * MIB)
+    await readIntoCache(file, 2 * MIB)
     expect(sizes).toEqual([])
-    await readAhead(file, 3 * MIB)
+    await readIntoCache(file, 3 * MIB)
     expect(sizes).toEqual([MIB, MIB, MIB / 2, 0])
-    await expect(readAhead(file, 3 * MIB, AbortSignal.abort(new Error('stopped')))).rejects.toThrow('stopped')
+    await expect(readIntoCache(file, 3 * MIB, AbortSignal.abort(new Error('stopped')))).rejects.toThrow('stopped')
   }))
 
 test('a reconciliation reads the whole database in the thread pool', () =>
