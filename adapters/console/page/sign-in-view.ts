@@ -109,7 +109,9 @@ function KeyForm({ onSignedIn }: FormProps) {
   const submit = submitting(() =>
     run(async () => {
       const credential = key.trim()
-      const user = await newClient(credential).account.show().catch(inWords('Unknown or revoked key'))
+      const user = await newClient(credential)
+        .account.show()
+        .catch(inWords('Unknown or revoked key: copy the whole key, or use another'))
       await onSignedIn({ credential, user, kind: 'key' })
     }),
   )

@@ -186,7 +186,7 @@ function checkUnreserved(email: string, role: Account['role']): void {
 }
 
 function emailTaken(email: string): HoldfastError {
-  return new HoldfastError('CONFLICT', `email ${email} is in use by another account`)
+  return new HoldfastError('CONFLICT', `email ${email} is in use by another account: choose another`)
 }
 
 function lastOwner(): HoldfastError {

@@ -229,7 +229,7 @@ function noKey(name: string): HoldfastError {
 }
 
 function nameTaken(name: string): HoldfastError {
-  return new HoldfastError('CONFLICT', `name ${name} is in use by another key`)
+  return new HoldfastError('CONFLICT', `name ${name} is in use by another key: choose another, or revoke that key`)
 }
 
 function isUnrestricted(key: KeyRow): boolean {
