@@ -6,6 +6,7 @@ import { RESOLUTIONS, type SourceFile, typeProblems } from '../support/type-chec
 
 const ROOT = join(import.meta.dirname, '../..')
 const PAGES = globSync(['README.md', 'docs/{start,guides,reference}/*.md'], { cwd: ROOT })
+const USES_PACKAGE = / from '(holdfast[/'].*|\.\/engine\.js')/
 /** Interfaces of an engine, whose methods have an example each. */
 const INTERFACES: Readonly<Record<string, readonly string[]>> = {
   'src/api.ts': ['ClusterRegistry', 'TakedownList', 'Border', 'Engine'],
@@ -64,10 +65,11 @@ function examplesOf(path: string, name: string): Map<string, string[]> {
 function blocksOfPages(): SourceFile[] {
   return PAGES.flatMap(page =>
     blocksOf(join(ROOT, page))
-      .filter(({ language, name }) => language === 'ts' || language === 'tsx' || name === 'engine.js')
+      .filter(({ language, text }) => /^tsx?$/.test(language) || (language === 'js' && USES_PACKAGE.test(text)))
       .map(({ language, name, text }, place) => ({
         name: join(page.replace('.md', ''), name === '' ? `block-${place}.${language}` : name),
-        text,
+        // A reader may copy a block of JavaScript into TypeScript.
+        text: language === 'js' ? `// @ts-check\n${text}` : text,
       })),
   )
 }
@@ -90,7 +92,7 @@ test.each(RESOLUTIONS)(
   { timeout: 90_000 },
   resolution => {
     const [blocks, examples] = [blocksOfPages(), exampleFiles()]
-    expect(blocks.length).toBeGreaterThan(3)
+    expect(blocks.length).toBeGreaterThan(20)
     expect(examples.length).toBeGreaterThan(120)
     expect(typeProblems([...blocks, ...examples], resolution)).toBe('')
   },
