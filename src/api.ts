@@ -53,6 +53,14 @@ export interface NodeDirectory {
    * @example const down = (await engine.nodes.list()).filter(({ isThere }) => !isThere)
    */
   list(): Promise<ListedNode[]>
+  /**
+   * Begins to move the content of a node to the node `to`, or changes that node. The move runs in the background, and
+   * {@link list} shows its progress. At the end the node is `retired`, and may be stopped.
+   * @throws HoldfastError `NOT_FOUND`; `CONFLICT` if a node is down, a node was started with a cluster on the retiring
+   * node, or its content is on another system
+   * @example await engine.nodes.retire('c', { to: 'b' })
+   */
+  retire(id: string, options: { to: string }): Promise<void>
 }
 
 /** Content that the operator has taken down. The gateway and the peer exchange do not serve this content. */

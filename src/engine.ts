@@ -1,6 +1,7 @@
 import type { Accounts } from './access/accounts/accounts.ts'
 import type { Keys } from './access/keys/keys.ts'
 import type { Engine, EngineOptions, NodeDirectory, PinService, TakedownList } from './api.ts'
+import type { FleetNodes } from './catalogue/fleet.ts'
 import { checkingCalls } from './config/given-calls.ts'
 import { HoldfastError } from './domain/errors.ts'
 import type { Content } from './gateway/reader/content-request.ts'
@@ -89,6 +90,10 @@ function engineOf({ dataDir, config, events, activity, longRuns, ending }: Setup
           running()
           return (await fleetNodes?.list()) ?? []
         },
+        retire: async (id, { to }) => {
+          running()
+          await fleetOf(fleetNodes).retire(id, to)
+        },
       },
       given.NODE_CALLS,
     ),
@@ -134,4 +139,9 @@ function engineOf({ dataDir, config, events, activity, longRuns, ending }: Setup
     [Symbol.asyncDispose]: () => engine.stop(),
   }
   return engine
+}
+
+function fleetOf(nodes: FleetNodes | undefined): FleetNodes {
+  if (nodes === undefined) throw new HoldfastError('NOT_FOUND', 'this node runs alone')
+  return nodes
 }

@@ -35,6 +35,7 @@ export async function joinFleet(
   const all = await sql.all<NodeRow>('SELECT name, number, id, state FROM nodes')
   const own = all.find(({ name }) => name === known)
   if (own !== undefined) checkState(own)
+  checkClusters(all, address, clusterNodes)
   checkOthers(
     all.filter(other => other !== own && !isGivenUp(other)),
     address,
@@ -63,6 +64,19 @@ function checkState(own: NodeRow): void {
   const how = own.state === 'retired' ? 'retired' : 'given up with "holdfast node forget"'
   const remedy = 'start with an empty data directory'
   throw new HoldfastError('CONFIG_INVALID', `database: the node ${own.id} of this data directory was ${how}: ${remedy}`)
+}
+
+/** Content must not arrive on a node that retires, or on one that has ended. */
+function checkClusters(all: readonly NodeRow[], address: Joining['address'], clusterNodes: Joining['clusterNodes']) {
+  const active = new Set(all.flatMap(({ id, state }) => (state === 'active' && id !== null ? id : [])))
+  for (const { id, state } of all) {
+    if (state !== 'retiring' && state !== 'retired') continue
+    if (id === null || active.has(id) || (id === address?.id && state === 'retired')) continue
+    const [cluster] = Object.entries(clusterNodes).find(([, node]) => node === id) ?? []
+    if (cluster === undefined) continue
+    const problem = `clusters: ${cluster} is on the node ${id}, which ${state === 'retired' ? 'has retired' : 'is retiring'}`
+    throw new HoldfastError('CONFIG_INVALID', `${problem}: name another node`)
+  }
 }
 
 function checkOthers(others: readonly NodeRow[], address: Joining['address']): void {

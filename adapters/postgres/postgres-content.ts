@@ -1,4 +1,5 @@
 import type { Offers } from '../../src/catalogue/offers.ts'
+import type { Retirements } from '../../src/catalogue/retirements.ts'
 import { fileRules } from '../../src/catalogue/rules/file-rules.ts'
 import { reconciliationRules } from '../../src/catalogue/rules/reconciliation-rules.ts'
 import type { NodeWork, SharedContent } from '../../src/catalogue/shared-catalogue.ts'
@@ -12,6 +13,7 @@ import { PostgresOffers } from './postgres-offers.ts'
 import { postgresPlacements } from './postgres-placements.ts'
 import { PostgresReconciliation } from './postgres-reconciliation.ts'
 import { postgresRecords } from './postgres-records.ts'
+import { PostgresRetirements } from './postgres-retirements.ts'
 import { SharedHolds } from './shared-holds.ts'
 
 /**
@@ -25,7 +27,7 @@ export function postgresContent(
   ledger: CatalogueHolds,
   { name, number }: { name: string; number: number },
   external: ReadonlySet<number> = new Set(),
-): { content: SharedContent; work: NodeWork; offers: Offers } {
+): { content: SharedContent; work: NodeWork; offers: Offers; retirements: Retirements } {
   const backend = backendsOf(number)
   const holds = new SharedHolds(database, ledger, name, backend)
   const parts = { database, ledger, holds, external }
@@ -39,5 +41,5 @@ export function postgresContent(
     reconciliation: reconciliationRules(driver, reconciliation),
   }
   const offers = new PostgresOffers(parts, { mend: (wrong, now) => reconciliation.mend(wrong, now) })
-  return { content, work: new PostgresNodeWork(database, holds), offers }
+  return { content, work: new PostgresNodeWork(database, holds), offers, retirements: new PostgresRetirements(parts) }
 }

@@ -3,6 +3,7 @@ import type { Clock } from '../../src/domain/clock.ts'
 import { IS_THERE, NodeList } from './node-list.ts'
 import { HAS_ENDED } from './node-states.ts'
 import type { Postgres } from './postgres.ts'
+import { retireNode } from './retire-node.ts'
 
 const HEARTBEAT_MS = 5_000
 const CACHE_MS = 2_000
@@ -71,6 +72,10 @@ export class Nodes implements FleetNodes {
 
   list(): Promise<ListedNode[]> {
     return this.#listed.list()
+  }
+
+  async retire(id: string, to: string): Promise<void> {
+    await retireNode(this.#database, id, to)
   }
 
   async #heartbeat(seen: string, isLeaving: boolean): Promise<void> {

@@ -51,3 +51,10 @@ export const nodeStatesSchema = `
   ALTER TABLE records ADD COLUMN lost_with TEXT COLLATE "C";
   CREATE INDEX records_lost ON records (account_id, id) WHERE lost_with IS NOT NULL;
 `
+
+/** The destination of the content of a retiring node. */
+export const retiringSchema = `
+  -- the name of the node to which its content moves
+  ALTER TABLE nodes ADD COLUMN retire_to TEXT COLLATE "C";
+  CREATE INDEX removed_records_by_root ON removed_records (root_id, id) WHERE root_id IS NOT NULL;
+`

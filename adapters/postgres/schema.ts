@@ -6,7 +6,7 @@ import { contentSchema, placementsSeenSchema } from './schema-content.ts'
 import { deliveryFailuresSchema, webhooksSchema } from './schema-deliveries.ts'
 import { leasedJobsSchema } from './schema-leased-jobs.ts'
 import { movesSchema } from './schema-moves.ts'
-import { leavingSchema, nodeStatesSchema, nodesSchema, runsSchema } from './schema-nodes.ts'
+import { leavingSchema, nodeStatesSchema, nodesSchema, retiringSchema, runsSchema } from './schema-nodes.ts'
 import { pagesSchema, statesSchema } from './schema-pages.ts'
 import { setBacksSchema } from './schema-set-backs.ts'
 import { identitiesSchema, passwordLinksSchema, signInSchema } from './schema-sign-in.ts'
@@ -38,4 +38,5 @@ export const migrations: readonly Migration[] = [
   { sql: versionsSchema, isTolerated: true },
   { sql: nodeStatesSchema, isTolerated: false },
   { sql: setBacksSchema, isTolerated: false },
+  { sql: retiringSchema, isTolerated: true },
 ]

@@ -170,14 +170,14 @@ export class SharedHolds {
     }
   }
 
-  /** Makes this node's expired holds void. A crash before the commit leaves such holds. */
-  async voidExpired(): Promise<void> {
+  /** Makes expired holds of a node void, by default of this one. A crash before the commit leaves such holds. */
+  async voidExpired(node = this.node): Promise<void> {
     for (let found = STEP; found === STEP; ) {
       found = await this.#database.transaction(async sql => {
         const late = await sql.all<{ id: string }>(
           `SELECT id FROM holds WHERE node = $1 AND state = 'placing' AND placed_at < clock_timestamp() - ${PLACING}
            ORDER BY placed_at LIMIT $2 FOR UPDATE SKIP LOCKED`,
-          [this.node, STEP],
+          [node, STEP],
         )
         const ids = late.map(({ id }) => id)
         await this.void(sql, ids)

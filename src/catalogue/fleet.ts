@@ -65,6 +65,13 @@ export interface FleetNodes {
   all(isFresh?: boolean): Promise<KnownNode[]>
   /** Returns all nodes, also those that have ended, in the order of their numbers. */
   list(): Promise<ListedNode[]>
+  /**
+   * Begins to move the content of a node to another node. The other node copies it in the background.
+   *
+   * @throws HoldfastError `NOT_FOUND`; `CONFLICT` if a node is down, a configuration still keeps clusters on the node,
+   * or its content is on another system
+   */
+  retire(id: string, to: string): Promise<void>
 }
 
 export interface SharedPlace {

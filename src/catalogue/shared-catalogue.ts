@@ -6,6 +6,7 @@ import type { Catalogue } from './catalogue.ts'
 import type { Census } from './census.ts'
 import type { Fleet, NodeAddress, SharedPlaces } from './fleet.ts'
 import type { Offers, SetBack } from './offers.ts'
+import type { Retirements } from './retirements.ts'
 import type { AccessStores } from './rules/access-stores.ts'
 import type { SharedSignIn } from './sign-in.ts'
 import type { TakedownRows } from './takedown-rows.ts'
@@ -28,7 +29,7 @@ export interface SharedCatalogue {
   content(
     ledger: CatalogueHolds,
     external: ReadonlySet<number>,
-  ): { content: SharedContent; work: NodeWork; offers: Offers }
+  ): { content: SharedContent; work: NodeWork; offers: Offers; retirements: Retirements }
   /** Returns the totals of the catalogue together with the totals of this node's ledger. */
   census(ledger: Census): Census
   /** @param sealing the sealing key, which must be the same on all nodes */

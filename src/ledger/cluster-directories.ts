@@ -9,7 +9,15 @@ import type { ClusterDefinition } from '../domain/cluster.ts'
 import { HoldfastError } from '../domain/errors.ts'
 import { fileErrorCode } from '../domain/file-system.ts'
 import type { Database } from '../storage/database.ts'
-import { backendAt, backendOf, hasBlocks, insertBackend, setClusters, updateBackend } from './backend-table.ts'
+import {
+  backendAt,
+  backendOf,
+  hasBlocks,
+  hasRoots,
+  insertBackend,
+  setClusters,
+  updateBackend,
+} from './backend-table.ts'
 import { absentBackends } from './unused-backends.ts'
 
 const IDENTITY = 'identity'
@@ -43,6 +51,8 @@ interface Found extends Omit<ClusterDirectory, 'backendId'> {
  * each directory distinguishes an empty directory from an unmounted, moved or foreign one. Before creating anything,
  * checks that clusters use all directories with content.
  *
+ * If a cluster has moved to another node, its directory on this node stays readable while it has content.
+ *
  * @param all the clusters of all nodes, any of which may be declared absent
  * @throws HoldfastError `CONFIG_INVALID` if a directory is the engine's own, or if no cluster uses a directory with
  * content; `DATA_DIR_UNUSABLE`, naming the cluster and the directory
@@ -53,7 +63,7 @@ export async function clusterDirectories(
   clusters: readonly ClusterDefinition[],
   all: readonly ClusterDefinition[] = clusters,
 ): Promise<ClusterDirectories> {
-  const found = findDirectories(database, dataDir, clusters)
+  const found = findDirectories(database, dataDir, clusters, movedAway(database, clusters, all))
   const absent = absentBackends(database, new Set(found.flatMap(({ backendId }) => backendId ?? [])), all)
   const directories: ClusterDirectory[] = []
   for (const { path, clusterIds, namedBy, refuse, isMarked, ...directory } of found) {
@@ -65,7 +75,26 @@ export async function clusterDirectories(
   return { directories, absent }
 }
 
-function findDirectories(database: Database, dataDir: string, clusters: readonly ClusterDefinition[]): Found[] {
+/** Returns the clusters of other nodes whose content is still in a directory of this node. */
+function movedAway(
+  database: Database,
+  clusters: readonly ClusterDefinition[],
+  all: readonly ClusterDefinition[],
+): ClusterDefinition[] {
+  const own = new Set(clusters.map(({ id }) => id))
+  return all.filter(({ id, dataDir, absent }) => {
+    if (own.has(id) || dataDir === undefined || absent === true) return false
+    const known = backendAt(database, resolve(dataDir))
+    return known !== undefined && hasRoots(database, known.id)
+  })
+}
+
+function findDirectories(
+  database: Database,
+  dataDir: string,
+  clusters: readonly ClusterDefinition[],
+  moved: readonly ClusterDefinition[],
+): Found[] {
   const own = placeOf(dataDir)
   const byPlace = new Map<string, Found>()
   const take = (id: string, field: 'dataDir' | 'alsoIn', configured: string): void => {
@@ -89,6 +118,7 @@ function findDirectories(database: Database, dataDir: string, clusters: readonly
   const present = clusters.filter(({ absent }) => absent !== true)
   for (const { id, dataDir: configured } of present) if (configured !== undefined) take(id, 'dataDir', configured)
   for (const { id, alsoIn = [] } of present) for (const path of alsoIn) take(id, 'alsoIn', path)
+  for (const { id, dataDir: former } of moved) if (former !== undefined) take(id, 'alsoIn', former)
   return [...byPlace.values()]
 }
 

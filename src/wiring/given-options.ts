@@ -199,7 +199,7 @@ export const TAKEDOWN_CALLS: CallFields<TakedownList> = {
   remove: { 0: { cid: true, path: true } },
 }
 
-export const NODE_CALLS: CallFields<NodeDirectory> = { list: {} }
+export const NODE_CALLS: CallFields<NodeDirectory> = { list: {}, retire: { 1: { to: true } } }
 
 const listen: Fields<ListenOptions> = { signal: true }
 

@@ -1,5 +1,8 @@
+import type { StatusChange } from '../catalogue/fetches.ts'
 import type { NodeWork } from '../catalogue/shared-catalogue.ts'
+import { DEFAULT_BACKEND_ID } from '../ledger/blocks.ts'
 import { Offering } from '../upkeep/offering.ts'
+import { Retirement } from '../upkeep/retirement.ts'
 import type { ClustersModule } from './clusters-module.ts'
 import type { NodesModule } from './nodes-module.ts'
 import type { PinsModule } from './pins-module.ts'
@@ -17,6 +20,7 @@ export function makeNodeWork(setup: Setup, below: Below) {
   const { shared, work } = below.storage
   const { member } = below.nodes
   const offering = offeringOf(setup, below)
+  const retirement = retirementOf(setup, below)
   return {
     start: async (): Promise<void> => {
       if (shared === null || work === null) return
@@ -24,6 +28,7 @@ export function makeNodeWork(setup: Setup, below: Below) {
       const follow = (): void => {
         followWork()
         offering?.wake()
+        retirement?.wake()
       }
       shared.changes.notices(name => {
         if (name === null || name === shared.node.name) follow()
@@ -33,6 +38,7 @@ export function makeNodeWork(setup: Setup, below: Below) {
     },
     stop: async (): Promise<void> => {
       await offering?.stop()
+      await retirement?.stop()
       await member?.stop()
     },
   }
@@ -49,14 +55,33 @@ function offeringOf(
     homes: () => registry.homes,
     backendOf: embeddedOf,
     readerOf: id => member?.readerOf(id) ?? null,
-    onChanges: async changes => {
-      pins.publishChanges(changes)
-      for (const { record } of changes)
-        if (record.fetchId !== null) await pins.scheduler.subscribersChanged(record.fetchId)
-    },
+    onChanges: changes => publish(pins, changes),
     clock,
     logger,
   })
+}
+
+function retirementOf(
+  { clock, logger }: Setup,
+  { storage: { retirements }, clusters: { registry, embeddedOf }, nodes: { member }, pins }: Below,
+): Retirement | null {
+  if (retirements === null || member === null) return null
+  return new Retirement({
+    retirements,
+    homeOf: cluster => (cluster === null ? undefined : registry.homes.get(cluster)) ?? DEFAULT_BACKEND_ID,
+    backendOf: embeddedOf,
+    readerOf: id => member.readerOf(id),
+    onChanges: changes => publish(pins, changes),
+    clock,
+    logger,
+  })
+}
+
+async function publish(pins: Below['pins'], changes: readonly StatusChange[]): Promise<void> {
+  pins.publishChanges(changes)
+  const fetches = new Set(changes.flatMap(({ record }) => record.fetchId ?? []))
+  for (const id of fetches) await pins.scheduler.subscribersChanged(id)
+  if (fetches.size > 0) pins.scheduler.wake()
 }
 
 /** Returns a function that processes the work from other nodes. A call during a run schedules one more run. */

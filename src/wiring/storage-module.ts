@@ -1,6 +1,7 @@
 import type { Catalogue } from '../catalogue/catalogue.ts'
 import type { Census } from '../catalogue/census.ts'
 import type { Offers } from '../catalogue/offers.ts'
+import type { Retirements } from '../catalogue/retirements.ts'
 import type { NodeWork } from '../catalogue/shared-catalogue.ts'
 import type { SharedSignIn } from '../catalogue/sign-in.ts'
 import { CensusTable } from '../catalogue/sqlite/census-table.ts'
@@ -41,7 +42,7 @@ export function makeStorage(setup: Setup, stores: Stores) {
   const holds = new Holds(database, roots)
   const claims = new Claims(database, blocks, writes)
   const tables = { roots, holds, blocks, claims }
-  const { catalogue, census, signIn, credentialsVersion, versions, work, offers } = catalogueOf(
+  const { catalogue, census, signIn, credentialsVersion, versions, work, offers, retirements } = catalogueOf(
     stores,
     tables,
     writes,
@@ -58,6 +59,7 @@ export function makeStorage(setup: Setup, stores: Stores) {
     work,
     /** Null if the catalogue is in SQLite. */
     offers,
+    retirements,
     /** Versions of the accounts' lists and statuses, by which answers are cached. */
     versions,
     blocks,
@@ -97,6 +99,7 @@ interface CatalogueParts {
   versions: AnswerVersions
   work: NodeWork | null
   offers: Offers | null
+  retirements: Retirements | null
 }
 
 function catalogueOf(
@@ -119,10 +122,11 @@ function catalogueOf(
       versions: ownVersions(database, catalogue.records),
       work: null,
       offers: null,
+      retirements: null,
     }
   }
   const ledger = new CatalogueHolds({ ...tables, queue: writes })
-  const { content, work, offers } = shared.content(ledger, externalBackends)
+  const { content, work, offers, retirements } = shared.content(ledger, externalBackends)
   return {
     catalogue: { ...shared.access, ...content },
     census: shared.census(census),
@@ -131,6 +135,7 @@ function catalogueOf(
     versions: { isShared: true, of: id => shared.versions.of(id) },
     work,
     offers,
+    retirements,
   }
 }
 

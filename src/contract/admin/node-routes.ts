@@ -1,9 +1,11 @@
 import { Type } from 'typebox'
 import type { ListedNode } from '../../catalogue/fleet.ts'
 import { orNull } from '../../config/schema-parts.ts'
+import { HoldfastError } from '../../domain/errors.ts'
 import { iso } from '../../domain/iso-instant.ts'
 import { count, instant, text } from '../answer-fields.ts'
-import { type ContractRoute, route } from '../contract-route.ts'
+import { required } from '../body-reader.ts'
+import { type ContractRoute, json, route } from '../contract-route.ts'
 
 const owner = { access: 'owner', tag: 'The owner' } as const
 
@@ -40,7 +42,30 @@ const list = route({
   handler: async (_, { fleet }) => ({ status: 200, body: { nodes: ((await fleet?.list()) ?? []).map(presentNode) } }),
 })
 
-export const nodeRoutes: readonly ContractRoute[] = [list]
+const retire = route({
+  ...owner,
+  method: 'POST',
+  path: '/nodes/:id/retire',
+  audit: 'node.retire',
+  summary: 'Move the content of a node to another node',
+  details:
+    '202. Body: `{"to"}`, the id of the other node. The move runs in the background, and `GET /nodes` shows its ' +
+    'progress. All records stay `pinned` and readable. At the end the node is `retired`. The call is refused if ' +
+    'one of the two nodes is down, or if a node was started with a cluster on the retiring node. It is also refused for ' +
+    'content in a cluster on another system. A repeated call with another `to` changes the destination.',
+  params: { id: 'Its id, as listed.' },
+  body: json(Type.Object({ to: required })),
+  answers: { 202: Type.Object({ retiring: text, to: text }) },
+  errors: ['NOT_FOUND', 'CONFLICT', 'UNAVAILABLE'],
+  handler: async ({ param, body }, { fleet }) => {
+    if (fleet === null) throw new HoldfastError('NOT_FOUND', 'this node runs alone')
+    const { to } = await body()
+    await fleet.retire(param('id'), to)
+    return { status: 202, body: { retiring: param('id'), to } }
+  },
+})
+
+export const nodeRoutes: readonly ContractRoute[] = [list, retire]
 
 function presentNode({ state, stateAt, isThere, isLeaving, seenAt, name: _, ...node }: ListedNode) {
   const shown = isThere ? (isLeaving ? 'leaving' : 'up') : 'down'

@@ -85,7 +85,8 @@ describe('a database that was set back', { timeout: 120_000, ...needsPostgres },
   })
 
   test('a kill in the middle of offering or taking loses nothing', async () => {
-    const { a, b, close } = await openNodeProcesses(await server.fresh())
+    const database = await server.fresh()
+    const { a, b, close } = await openNodeProcesses(database)
     const form = (name: string): FormData => {
       const made = new FormData()
       made.set('file', new Blob([pseudoRandom(70_000, name)]), name)
@@ -126,6 +127,7 @@ describe('a database that was set back', { timeout: 120_000, ...needsPostgres },
         const isThere = async (): Promise<number> => (await fetch(`${a.gateway}/ipfs/${cid}`)).status
         await expect.poll(isThere, PATIENCE).toBe(200)
       }
+      await expect.poll(() => leftIn(database), PATIENCE).toMatchObject({ offers: 0 })
       for (const node of [a, b]) await node.call('POST', '/admin/v1/gc', { graceSeconds: 0 })
       await b.kill()
       for (const cid of cids) expect([cid, (await fetch(`${a.gateway}/ipfs/${cid}`)).status]).toEqual([cid, 200])

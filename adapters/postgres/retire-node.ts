@@ -1,0 +1,78 @@
+import type { NodeState } from '../../src/catalogue/fleet.ts'
+import { HoldfastError } from '../../src/domain/errors.ts'
+import { NODE_NUMBER } from './backends.ts'
+import { IS_THERE } from './node-list.ts'
+import { HAS_ENDED } from './node-states.ts'
+import type { Postgres } from './postgres.ts'
+
+interface NodeRow {
+  name: string
+  id: string
+  number: number
+  state: NodeState
+  isThere: boolean
+  /** JSON object: the node of each cluster. Null if the node has not been started by this version. */
+  clusters: string | null
+}
+
+const NODES = `SELECT name, id, number, state, ${IS_THERE} AS "isThere", clusters FROM nodes
+  WHERE id IS NOT NULL AND NOT ${HAS_ENDED} ORDER BY number`
+const EXTERNAL = `SELECT 1 FROM placements WHERE wanted AND ${NODE_NUMBER} = $1 LIMIT 1`
+const RETIRE = `
+  UPDATE nodes SET state = 'retiring', state_at = clock_timestamp(), retire_to = $2, total = (
+    SELECT COUNT(*) FROM holds WHERE node = $1 AND state = 'used' AND root_id IS NOT NULL)
+  WHERE name = $1 AND state IN ('active', 'retiring')`
+
+/**
+ * Begins to move the content of a node to another node, or changes the other node.
+ *
+ * @throws HoldfastError `NOT_FOUND`; `CONFLICT` if a node is down, a configuration still keeps clusters on the node, or
+ * its content is on another system
+ */
+export async function retireNode(database: Postgres, id: string, to: string): Promise<void> {
+  await database.transaction(async sql => {
+    // No node joins with another configuration meanwhile.
+    await sql.run('LOCK TABLE nodes IN EXCLUSIVE MODE')
+    const nodes = await sql.all<NodeRow>(NODES)
+    const [node, target] = [id, to].map(wanted => {
+      const found = nodes.find(one => one.id === wanted)
+      if (found === undefined) throw new HoldfastError('NOT_FOUND', `there is no node ${wanted}`)
+      return found
+    }) as [NodeRow, NodeRow]
+    if (node === target) throw new HoldfastError('VALIDATION', 'to: must name another node')
+    checkStates(node, target)
+    checkClusters(nodes, id, to)
+    if ((await sql.first(EXTERNAL, [node.number])) !== undefined) {
+      const remedy = 'remove these pins, or pin them again in another cluster, before the node retires'
+      throw new HoldfastError(
+        'CONFLICT',
+        `${id} has content in a cluster on another system, which does not move: ${remedy}`,
+      )
+    }
+    await sql.run(RETIRE, [node.name, target.name])
+  })
+}
+
+function checkStates(node: NodeRow, target: NodeRow): void {
+  if (node.state !== 'active' && node.state !== 'retiring') {
+    throw new HoldfastError('CONFLICT', `the node ${node.id} is ${node.state}`)
+  }
+  if (target.state !== 'active') throw new HoldfastError('CONFLICT', `the node ${target.id} is ${target.state}`)
+  for (const { id, isThere } of [node, target]) {
+    if (!isThere) throw new HoldfastError('CONFLICT', `the node ${id} is down: start it first`)
+  }
+}
+
+/** New content must no longer arrive on the node. So every node must have been started with another configuration. */
+function checkClusters(nodes: readonly NodeRow[], id: string, to: string): void {
+  for (const { id: by, clusters, state } of nodes) {
+    if (state === 'forgetting') continue
+    const kept = Object.entries(JSON.parse(clusters ?? '{}') as Record<string, string>)
+    const [cluster] = kept.find(([, node]) => node === id) ?? []
+    if (cluster === undefined && clusters !== null) continue
+    const problem =
+      cluster === undefined ? `${by} has not told its clusters` : `${by} was started with ${cluster} on ${id}`
+    const remedy = `set "node": "${to}" for the clusters of ${id} in the configuration of every node, restart ${to}, then all others`
+    throw new HoldfastError('CONFLICT', `${problem}: ${remedy}`)
+  }
+}

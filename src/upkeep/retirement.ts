@@ -1,0 +1,125 @@
+import type { StatusChange } from '../catalogue/fetches.ts'
+import type { MovedRoot, Retirements, RetiringNode, RetiringRoot } from '../catalogue/retirements.ts'
+import type { StagingBackend } from '../clusters/staging-backend.ts'
+import { nextTurn, turnSpent } from '../concurrency/turns.ts'
+import type { BlockSource } from '../content/block-source.ts'
+import type { Clock } from '../domain/clock.ts'
+import { isHoldfastError } from '../domain/errors.ts'
+import type { Logger } from '../domain/logger.ts'
+import { cidOf } from '../ipld/cid.ts'
+import { takeDag } from './taken-dag.ts'
+
+export interface RetirementParts {
+  retirements: Retirements
+  /** Returns the backend for the content of a cluster. */
+  homeOf: (clusterId: string | null) => number
+  backendOf: (backendId: number) => StagingBackend
+  readerOf: (nodeId: string) => BlockSource
+  onChanges: (changes: StatusChange[]) => Promise<void>
+  clock: Clock
+  logger: Logger
+}
+
+type Taken = MovedRoot & Awaited<ReturnType<typeof takeDag>>
+
+/** DAGs that are copied concurrently. */
+const AT_ONCE = 8
+
+/** Copies the content of retiring nodes to this node, and switches the records. A kill loses at most one step. */
+export class Retirement {
+  readonly #parts: RetirementParts
+  readonly #ending = new AbortController()
+  /** Content that could not be copied, by its id, so that each is logged once. */
+  readonly #refused = new Set<number>()
+  #running: Promise<void> | null = null
+
+  constructor(parts: RetirementParts) {
+    this.#parts = parts
+  }
+
+  /** Starts the work if there is any, unless it is running. */
+  wake(): void {
+    if (this.#ending.signal.aborted) return
+    this.#running ??= this.#all()
+      .catch((err: unknown) => {
+        if (this.#ending.signal.aborted || isHoldfastError(err, 'UNAVAILABLE')) return
+        this.#parts.logger.warn({ err }, 'content of a retiring node was not moved yet; it is retried')
+      })
+      .finally(() => {
+        this.#running = null
+      })
+  }
+
+  async stop(): Promise<void> {
+    this.#ending.abort()
+    await this.#running
+  }
+
+  async #all(): Promise<void> {
+    const { retirements, logger } = this.#parts
+    for (const node of await retirements.nodes()) {
+      while ((await this.#moveAll(node)) > 0) if (turnSpent()) await nextTurn(this.#ending.signal)
+      await this.#moveWaiting(node)
+      if (await retirements.finish(node)) logger.info({ node: node.id }, 'the node has retired: it has no content')
+    }
+  }
+
+  /** Moves all content once. Returns the number of moved records. */
+  async #moveAll(node: RetiringNode): Promise<number> {
+    const { signal } = this.#ending
+    let count = 0
+    for (let after: number | null = 0; after !== null; ) {
+      const { roots, last } = await this.#parts.retirements.roots(node, after)
+      for (let i = 0; i < roots.length; i += AT_ONCE) {
+        count += await this.#moveSome(node, roots.slice(i, i + AT_ONCE))
+        await nextTurn(signal)
+      }
+      after = last
+      signal.throwIfAborted()
+    }
+    return count
+  }
+
+  async #moveSome(node: RetiringNode, roots: readonly RetiringRoot[]): Promise<number> {
+    const outcomes = await Promise.allSettled(roots.map(root => this.#take(node, root)))
+    const taken = outcomes.flatMap(outcome => (outcome.status === 'fulfilled' ? outcome.value : []))
+    let away: unknown = null
+    for (const [i, outcome] of outcomes.entries()) {
+      const root = roots[i]
+      if (outcome.status === 'fulfilled' || root === undefined) continue
+      if (isHoldfastError(outcome.reason, 'UNAVAILABLE')) away = outcome.reason
+      else this.#refuse(root, outcome.reason)
+    }
+    try {
+      const count = taken.length === 0 ? 0 : await this.#parts.retirements.move(taken)
+      if (away !== null) throw away
+      return count
+    } finally {
+      // A complete root is not abandoned.
+      for (const { staged } of taken) await staged.abandon()
+    }
+  }
+
+  async #take(node: RetiringNode, root: RetiringRoot): Promise<Taken> {
+    const backendId = this.#parts.homeOf(root.clusterId)
+    const source = this.#parts.readerOf(node.id)
+    const taken = await takeDag(root, this.#parts.backendOf(backendId), source, this.#ending.signal)
+    return { ...taken, from: root.id, backendId }
+  }
+
+  #refuse(root: RetiringRoot, err: unknown): void {
+    if (this.#ending.signal.aborted || this.#refused.has(root.id)) return
+    this.#refused.add(root.id)
+    this.#parts.logger.error({ cid: cidOf(root).toString(), err }, 'content of a retiring node could not be copied')
+  }
+
+  async #moveWaiting(node: RetiringNode): Promise<void> {
+    const { retirements, homeOf, onChanges, clock } = this.#parts
+    for (let isMore = true; isMore; ) {
+      const { changes, count } = await retirements.moveWaiting({ node, homeOf, now: clock.now() })
+      await onChanges(changes)
+      isMore = count > 0
+      this.#ending.signal.throwIfAborted()
+    }
+  }
+}
