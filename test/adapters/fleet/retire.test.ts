@@ -72,6 +72,7 @@ describe('a node that retires', { timeout: 120_000, ...needsPostgres }, () => {
       expect(await codeOf(a.engine.nodes.retire('b', { to: 'b' }))).toMatch('VALIDATION')
       await a.engine.nodes.retire('b', { to: 'a' })
       sizes.set((await upload(fleet, a, 'second', 'while it retires')).cid, 900)
+      const usage = await query(database, 'SELECT pins, stored_bytes FROM accounts')
       await expect
         .poll(() => states(fleet), PATIENCE)
         .toEqual([
