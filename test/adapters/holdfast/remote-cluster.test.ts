@@ -1,4 +1,4 @@
-import { readdir, writeFile } from 'node:fs/promises'
+import { readdir, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { postgres } from '../../../adapters/postgres/index.ts'
@@ -6,7 +6,7 @@ import { moveCatalogue } from '../../../src/index.ts'
 import { OtherNode } from '../../clusters/other-node.ts'
 import { statusOf, type TwoNodes, type TwoNodesOptions, until, withTwoNodes } from '../../clusters/remote-support.ts'
 import { pseudoRandom } from '../../support/bytes.ts'
-import { type Fleet, withFleet } from '../../support/fleet.ts'
+import { type Fleet, type FleetNode, withFleet } from '../../support/fleet.ts'
 import { ManualClock } from '../../support/manual-clock.ts'
 import { needsPostgres, startPostgres, type TestPostgres } from '../../support/postgres-server.ts'
 import { viaGateway } from '../../support/read-back.ts'
@@ -147,8 +147,9 @@ describe('a cluster on another node, with a catalogue in PostgreSQL', needsPostg
     })
   })
 
-  test('gets placements from its own node of a fleet', async () => {
-    await withTempDir(async dir => {
+  /** Runs a test with two nodes of a fleet. The other system keeps the cluster `second` of the node `b`. */
+  const withFarCluster = (run: (fleet: Fleet, there: OtherNode) => Promise<void>): Promise<void> =>
+    withTempDir(async dir => {
       await using there = await new OtherNode(join(dir, 'there')).start()
       const keyFile = join(dir, 'key')
       await writeFile(keyFile, there.key, { mode: 0o600 })
@@ -159,24 +160,53 @@ describe('a cluster on another node, with a catalogue in PostgreSQL', needsPostg
         { ...cluster, id: 'first', node: 'a' },
         { ...cluster, id: 'second', node: 'b', backend },
       ]
+      await withFleet(await server.fresh(), fleet => run(fleet, there), { clusters })
+    })
+
+  /** Uploads through the node `a`. Returns the CID after the cluster has pinned it. */
+  const uploadFar = async ({ a, account, key }: Fleet): Promise<string> => {
+    const form = new FormData()
+    form.set('cl', 'second')
+    form.set('file', new Blob([new Uint8Array(CONTENT)]), 'file')
+    const answer = await fetch(`${a.url}/api/v3/files`, { method: 'POST', headers: { 'x-api-key': key }, body: form })
+    expect(answer.status).toBe(201)
+    const { cid } = (await answer.json()) as { cid: string }
+    const status = async () => (await a.engine.pins.status({ account, cid }))[0]?.record.status
+    await until('it is pinned', async () => (await status()) === 'pinned')
+    return cid
+  }
+
+  test('gets placements from its own node of a fleet', async () => {
+    await withFarCluster(async (fleet, there) => {
+      const { a, b, account } = fleet
+      const cid = await uploadFar(fleet)
       const kept = async () => (await there.engine.pins.list({ account: there.account })).total
-      const run = async ({ a, b, account, key }: Fleet): Promise<void> => {
-        const form = new FormData()
-        form.set('cl', 'second')
-        form.set('file', new Blob([new Uint8Array(CONTENT)]), 'file')
-        const headers = { 'x-api-key': key }
-        const answer = await fetch(`${a.url}/api/v3/files`, { method: 'POST', headers, body: form })
-        expect(answer.status).toBe(201)
-        const { cid } = (await answer.json()) as { cid: string }
-        const status = async () => (await a.engine.pins.status({ account, cid }))[0]?.record.status
-        await until('it is pinned', async () => (await status()) === 'pinned')
-        expect(await kept()).toBe(1)
-        await b.engine.collect({ graceSeconds: 0 })
-        expect((await viaGateway(a.engine, `/ipfs/${cid}`)).bytes.equals(CONTENT)).toBe(true)
-        await a.engine.pins.remove({ account, cid })
-        await until('the other has let go', async () => (await kept()) === 0)
+      expect(await kept()).toBe(1)
+      await b.engine.collect({ graceSeconds: 0 })
+      expect((await viaGateway(a.engine, `/ipfs/${cid}`)).bytes.equals(CONTENT)).toBe(true)
+      await a.engine.pins.remove({ account, cid })
+      await until('the other has let go', async () => (await kept()) === 0)
+    })
+  })
+
+  test('is checked by its node of a fleet, and every node tells the truth', async () => {
+    await withFarCluster(async (fleet, there) => {
+      const { a, b, key } = fleet
+      const cid = await uploadFar(fleet)
+      const told = async ({ url }: FleetNode) =>
+        (await fetch(`${url}/api/v3/status/${cid}`, { headers: { 'x-api-key': key } })).text()
+      // Both nodes keep their answers in memory.
+      for (const node of [a, b]) expect(await told(node)).toContain('"status":"pinned"')
+
+      await there.engine.pins.remove({ account: there.account, cid })
+      await rm(join(b.dataDir, 'clusters', 'second', 'blocks'), { recursive: true })
+      // The node of another cluster has nothing to check.
+      expect((await a.engine.reconcile({ onlyClusters: true })).found).toEqual({})
+      expect((await b.engine.reconcile({ onlyClusters: true })).found).toMatchObject({ 'pin-missing': 1 })
+      for (const node of [a, b]) {
+        expect(await told(node)).toContain('"status":"pinning"')
+        expect(await told(node)).toContain('the cluster no longer has it')
       }
-      await withFleet(await server.fresh(), run, { clusters })
     })
   })
 })
