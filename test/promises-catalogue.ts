@@ -69,7 +69,7 @@ export const cataloguePromises: readonly KeptPromise[] = [
     file: 'src/catalogue/rules/removal-rules.ts',
     find: 'createdBy: Number.MAX_SAFE_INTEGER }, now)',
     replace: 'createdBy: now }, now)',
-    test: { file: 'test/catalogue/content-rules.test.ts', name: 'removes the records of a node whose clock is ahead' },
+    test: { file: 'test/catalogue/content-rules.test.ts', name: 'removes the records of a node' },
   },
   {
     promise: 'an interrupted removal of many records delays no expiry',

@@ -24,6 +24,20 @@ const columns = (name: string) => ({ file: 'test/adapters/postgres/move-in.test.
 
 const promises: readonly KeptPromise[] = [
   {
+    promise: 'an upload reads no other records of its account',
+    file: 'adapters/postgres/begun-holds.ts',
+    find: "'COALESCE(root_id, 0) <> 0'",
+    replace: "'root_id IS NOT NULL'",
+    test: { file: 'test/adapters/postgres/begun-holds.test.ts', name: 'read no other records' },
+  },
+  {
+    promise: 'records move between clusters of one system through any node',
+    file: 'src/clusters/cluster-registry.ts',
+    find: ': JSON.stringify([node, dataDir, backend])',
+    replace: ': clusterId',
+    test: { file: 'test/clusters/cluster-registry.test.ts', name: 'clusters share a system' },
+  },
+  {
     promise: 'the log has one line for the start of an outage',
     file: 'adapters/postgres/database-outage.ts',
     find: '    if (this.#begunAt !== null) return\n    this.#begunAt',

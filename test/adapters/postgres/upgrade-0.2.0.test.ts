@@ -110,7 +110,7 @@ test(
 )
 
 test(
-  'a node of 0.2.0 beside a later one loses nothing, and cannot start again',
+  'a node of 0.2.0 beside a later one loses nothing',
   {
     ...needs(canRun, 'there is no PostgreSQL of this machine, or the history does not reach back to 0.2.0'),
     timeout: 240_000,
