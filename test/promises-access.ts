@@ -439,4 +439,11 @@ export const accessPromises: readonly KeptPromise[] = [
     replace: 'hash: Buffer.from(token), expiresAt }',
     test: { file: contract, name: 'MUST set the password with a link' },
   },
+  {
+    promise: 'concurrent first calls make one owner',
+    file: 'src/access/accounts/account-service.ts',
+    find: '      if (made === null) throw error\n',
+    replace: '      throw error\n',
+    test: { file: 'test/pins/everyday.test.ts', name: 'belong to one owner if the first calls' },
+  },
 ]

@@ -69,6 +69,15 @@ describe('pins of an embedder', () => {
     })
   })
 
+  test('belong to one owner if the first calls are concurrent', async () => {
+    await withTempDir(async dataDir => {
+      await using engine = await createEngine({ dataDir })
+      const made = await Promise.all(['a', 'b', 'c'].map(text => engine.pins.upload(text)))
+      expect(new Set(made.map(({ record }) => record.accountId)).size).toBe(1)
+      expect(await engine.accounts.list()).toHaveLength(1)
+    })
+  })
+
   test('are never those of the only account if a call passes undefined', async () => {
     await withEngine(async ({ engine: { pins }, account }) => {
       await pins.upload('of a customer', { account })

@@ -65,7 +65,14 @@ export class AccountService implements Accounts {
   async ensureOwner(): Promise<{ account: Account; created: boolean }> {
     const owner = await this.#options.store.findOwner()
     if (owner !== null) return { account: owner, created: false }
-    return { account: await this.create({ email: OWNER_EMAIL, plan: 'unlimited', role: 'owner' }), created: true }
+    try {
+      return { account: await this.create({ email: OWNER_EMAIL, plan: 'unlimited', role: 'owner' }), created: true }
+    } catch (error) {
+      // Another call or another node may have created the owner meanwhile.
+      const made = await this.#options.store.findOwner()
+      if (made === null) throw error
+      return { account: made, created: false }
+    }
   }
 
   async get(id: string): Promise<Account> {
