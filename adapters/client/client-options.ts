@@ -159,6 +159,7 @@ export const OWNER_CALLS: CallFields<Owner> = {
   setPlan: {},
   setDisabled: {},
   endSessions: {},
+  makePasswordLink: {},
   deleteAccount: {},
   collect: { 0: { graceSeconds: true, signal: true } },
   verify: { 0: send },

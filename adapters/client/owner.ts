@@ -134,6 +134,16 @@ export class Owner {
   }
 
   /**
+   * Makes a link that sets the password of an account, once and within a day. It replaces the former link. The console
+   * opens it at `/console/#/password?token=<token>`.
+   *
+   * @throws HoldfastError `NOT_FOUND`, `SESSION_REQUIRED` for an owner's account if the client uses a key
+   */
+  makePasswordLink(id: string): Promise<{ token: string; expiresAt: string }> {
+    return this.#json('POST', `/accounts/${pathPart(id, 'the id')}/password-link`)
+  }
+
+  /**
    * Deletes an account. The server removes the account's pins soon afterwards.
    *
    * @throws HoldfastError `NOT_FOUND`, `CONFLICT` for the last owner

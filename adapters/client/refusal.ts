@@ -39,7 +39,7 @@ export function refusalOf({ status, headers, type }: Response, text: string): Ho
   } catch {
     // Not JSON, so probably an error page of a proxy.
   }
-  const { message = body.error ?? `no reason given (${status})`, code } = body
+  const { message = body.error ?? unexplained(status), code } = body
   const details: Record<string, string | number> = { status }
   for (const [name, value] of Object.entries(body)) {
     const isDetail = typeof value === 'string' || typeof value === 'number'
@@ -70,4 +70,9 @@ function codeOf(error: unknown): string {
   const { code, cause } = (error ?? {}) as { code?: unknown; cause?: unknown }
   if (typeof code === 'string') return code
   return cause === undefined ? '' : codeOf(cause)
+}
+
+/** Describes an answer that gives no reason, such as that of a proxy. */
+function unexplained(status: number): string {
+  return status === 503 ? 'the server is unavailable' : `no reason given (${status})`
 }

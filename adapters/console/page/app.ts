@@ -10,7 +10,7 @@ import { html } from './markup.ts'
 import { type PageRoute, routeTo, useRoute } from './page-route.ts'
 import { findGateway, newClient, type PageSession, SessionContext, type SignedIn } from './session.ts'
 import { Shortcuts } from './shortcuts.ts'
-import { SignInView } from './sign-in-view.ts'
+import { Brand, SignInView } from './sign-in-view.ts'
 import { lazily } from './widgets/lazily.ts'
 import { Notices } from './widgets/notices.ts'
 import { wordsFor } from './words.ts'
@@ -32,7 +32,7 @@ export function App() {
     void resumed.then(() => setResuming(false))
   }, [])
   const token = passwordToken(useRoute())
-  if (isResuming) return html`<main class="alone"><p role="status">Signing in…</p></main>`
+  if (isResuming) return html`<main class="alone"><${Brand} /><p class="empty" role="status">Signing in…</p></main>`
   return html`<div>
     ${
       signedIn === null || token !== null

@@ -81,7 +81,8 @@ function keptHere(): Kept | null {
 export async function clearOldPages(): Promise<boolean> {
   const workers = (await navigator.serviceWorker?.getRegistrations()) ?? []
   await Promise.all(workers.map(worker => worker.unregister()))
-  await fetch(PROBE, { cache: 'force-cache' })
+  // Replaces an error that the browser has cached in an outage. The cache has the answer only after its last byte.
+  await fetch(PROBE, { cache: 'reload' }).then(answer => answer.blob())
   const wasCached = await isCached(PROBE)
   await fetch(CLEARED, { cache: 'no-store' })
   return wasCached && !(await isCached(PROBE))

@@ -57,7 +57,7 @@ export function SignInView({ reason, token, onSignedIn: onEnd }: SignInProps) {
     <${ProviderButton} onAnswer=${(answer: NewSession | SecondFactorAsked) => signInBy({ onSignedIn, onCodeAsked: setTemporaryToken }, answer)} />
   </div>`
   return html`<main class="alone">
-    <h1><img src="icon.svg" alt="" width="32" height="32" /> Holdfast</h1>
+    <${Brand} />
     <section class="card">
       ${reason !== null && html`<p class="problem" role="status">${reason}</p>`}
       ${
@@ -73,6 +73,10 @@ export function SignInView({ reason, token, onSignedIn: onEnd }: SignInProps) {
       ${' '}Everything pinned is public: anyone with its CID can read it.
     </p>
   </main>`
+}
+
+export function Brand() {
+  return html`<h1><img src="icon.svg" alt="" width="32" height="32" /> Holdfast</h1>`
 }
 
 interface PasswordFormProps extends FormProps {
@@ -97,6 +101,7 @@ function PasswordForm(props: PasswordFormProps) {
   return html`<form onSubmit=${submit}>
     <${InputField} label="Email" type="email" value=${email} onInput=${setEmail} input=${{ autocomplete: 'username', required: true }} />
     <${InputField} label="Password" type="password" value=${password} onInput=${setPassword}
+      hint="Forgotten? Ask the owner of this node for a link that sets a new one."
       input=${{ autocomplete: 'current-password', required: true }} />
     <${FieldProblem} text=${error} />
     <button class="primary wide" disabled=${isBusy}>${isBusy ? 'Signing in…' : 'Sign in'}</button>

@@ -4,9 +4,9 @@ import { oidc } from '../../../adapters/oidc/index.ts'
 import type { EngineOptions } from '../../../src/index.ts'
 import { inBrowser, launchBrowser } from '../../support/browser.ts'
 import { type ConsoleServer, withConsole } from '../../support/console-server.ts'
+import { expectGoodLooks } from '../../support/looks.ts'
 import { ManualClock } from '../../support/manual-clock.ts'
 import { CLIENT_ID, CLIENT_SECRET, TestProvider } from '../../support/oidc-provider.ts'
-import { takeScreenshots } from '../../support/screenshots.ts'
 
 const STORED = 'JSON.stringify(sessionStorage) + JSON.stringify(localStorage) + document.cookie'
 const MINUTE = 60_000
@@ -119,6 +119,7 @@ describe('a sign-in with a provider', inBrowser, () => {
       await held(other)
       await other.goto(`${server.origin}/console/${answer}`)
       await other.getByText('The sign-in was refused').waitFor()
+      await expectGoodLooks(other, 'sign-in-provider-refused')
       expect(other.url()).toBe(`${server.origin}/console/#/`)
       expect((await server.engine.accounts.list()).length).toBe(1)
       await page.goto(`${server.origin}/console/${answer}`)
@@ -159,22 +160,11 @@ describe('a sign-in with a provider', inBrowser, () => {
   test('shows its button and its problem at both widths', () =>
     visited(async ({ server, provider, page }) => {
       await page.goto(`${server.origin}/console/`)
-      const isSeen = async (): Promise<void> => {
-        for (const width of [1_440, 390]) {
-          await page.setViewportSize({ width, height: 900 })
-          await button(page).waitFor()
-          const box = await button(page).boundingBox()
-          expect(box?.x).toBeGreaterThanOrEqual(0)
-          expect((box?.x ?? 0) + (box?.width ?? width)).toBeLessThanOrEqual(width)
-          expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(width)
-        }
-      }
-      await isSeen()
-      await takeScreenshots(page, 'sign-in-provider')
+      await button(page).waitFor()
+      await expectGoodLooks(page, 'sign-in-provider')
       await provider[Symbol.asyncDispose]()
       await button(page).click()
       await page.getByText('The sign-in provider does not answer').waitFor()
-      await isSeen()
-      await takeScreenshots(page, 'sign-in-provider-down')
+      await expectGoodLooks(page, 'sign-in-provider-down')
     }))
 })

@@ -40,6 +40,7 @@ function Password() {
       <${InputField} label="Current password" type="password" value=${current} onInput=${setCurrent}
         input=${{ required: true, autocomplete: 'current-password' }} />
       <${InputField} label="New password" type="password" value=${next} onInput=${setNext}
+        hint="At least 8 characters. All other sessions end."
         input=${{ required: true, autocomplete: 'new-password' }} />
       <${FieldProblem} text=${error} />
       <button disabled=${isBusy}>Change it</button>

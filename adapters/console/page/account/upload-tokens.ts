@@ -20,7 +20,7 @@ export function UploadTokens() {
     title="Upload tokens"
     makes="New upload token"
     about=${ABOUT}
-    none="There are none."
+    none="No upload tokens yet."
     find=${find}
     table=${TokenTable}
     dialog=${NewTokenDialog}

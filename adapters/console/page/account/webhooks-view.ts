@@ -38,7 +38,7 @@ export function WebhooksView() {
       <button class="primary" disabled=${making.isBusy}>Add</button>
     </form>
     <${FieldProblem} text=${making.error ?? error} />
-    ${webhooks?.length === 0 && html`<p class="empty">There are none.</p>`}
+    ${webhooks?.length === 0 && html`<p class="empty">No webhooks yet.</p>`}
     ${webhooks !== undefined && webhooks.length > 0 && html`<${WebhookTable} webhooks=${webhooks} onShow=${setShown} onRemoved=${reload} />`}
     ${secret && html`<${SecretDialog} secret=${secret} onClose=${() => setSecret(null)} />`}
     ${

@@ -137,15 +137,15 @@ function Rows({ rows, selecting, isFiltered, sort, onSort, onChanged }: RowsProp
   if (rows.length === 0) {
     return html`<p class="empty">${isFiltered ? 'No pins match these filters.' : 'No pins yet. Drop a file above.'}</p>`
   }
-  return html`<table>
+  return html`<table class="pins">
     <thead>
       <tr>
         <${SelectAll} rows=${rows} selecting=${selecting} />
         <${SortHead} title="Name" orders=${['name', '-name']} sort=${sort} onSort=${onSort} />
-        <th scope="col">State</th>
+        <th scope="col" class="state">State</th>
         <${SortHead} title="Size" orders=${['-size', 'size']} sort=${sort} onSort=${onSort} kind="number" />
         <${SortHead} title="Added" orders=${['newest', 'oldest']} sort=${sort} onSort=${onSort} kind="optional" />
-        <th scope="col"><span class="unseen">Actions</span></th>
+        <th scope="col" class="actions"><span class="unseen">Actions</span></th>
       </tr>
     </thead>
     <tbody>
@@ -172,7 +172,7 @@ function Row({ row, now, selecting, onChanged }: RowProps) {
         expiresAt !== null && html` · <span title=${formatInstant(expiresAt)}>ends ${formatAge(expiresAt, now)}</span>`
       }</span>
     </td>
-    <td><${StateBadge} state=${status} /></td>
+    <td class="state"><${StateBadge} state=${status} /></td>
     <td class="number">${shownBytes(size)}</td>
     <td class="age optional" title=${formatInstant(createdAt)}>${formatAge(createdAt, now)}</td>
     <td class="actions"><${RowMenu} row=${row} onChanged=${onChanged} /></td>

@@ -24,7 +24,7 @@ export function PinMeta({
     const given = Object.fromEntries(rows.filter(([key]) => key.trim() !== ''))
     if (!(await run(() => client.pins.rename(uploadId, undefined, { meta: given })))) return
     setRows(Object.entries(given))
-    notify({ text: 'Meta saved' })
+    notify({ text: 'Metadata saved' })
     onDone()
   })
   const change = (at: number, row: Row): void => setRows(rows.map((one, i) => (i === at ? row : one)))
@@ -36,7 +36,7 @@ export function PinMeta({
     return html`<input aria-label=${`${label} ${at + 1}`} placeholder=${label} value=${rows[at]?.[which]} onInput=${typed} />`
   }
   return html`<section class="card" aria-labelledby="meta-title">
-    <h2 id="meta-title">Meta</h2>
+    <h2 id="meta-title">Metadata</h2>
     <form onSubmit=${submit}>
       ${rows.length === 0 && html`<p class="quiet">No metadata.</p>`}
       ${rows.map(

@@ -9,6 +9,7 @@ import { FieldProblem } from '../widgets/field.ts'
 import { formatAge, formatInstant, plural, shortCid, shownBytes } from '../widgets/shown-values.ts'
 import { useLoad } from '../widgets/use-load.ts'
 import { useNow } from '../widgets/use-now.ts'
+import { wordsFor } from '../words.ts'
 import { DeleteButton, RenameButton } from './pin-actions.ts'
 import { PinContents } from './pin-contents.ts'
 import { PinMeta } from './pin-meta-view.ts'
@@ -46,7 +47,8 @@ export function PinView({ cid, cluster }: { cid: string; cluster: string | undef
     <nav aria-label="Way back"><a href="#/content">‹ All content</a></nav>
     <${FieldProblem} text=${error} />
     ${value && html`<${Pin} status=${value.status} records=${value.records} onChanged=${reload} />`}
-    ${value === undefined && error === null && html`<p class="empty">Loading…</p>`}
+    ${value === undefined && html`<h1>${shortCid(cid)}</h1>`}
+    ${value === undefined && error === null && html`<p class="empty" role="status">Loading…</p>`}
   </div>`
 }
 
@@ -99,13 +101,14 @@ function Pin({ status, records, onChanged }: PinProps) {
 function Progress({ status }: { status: Status }) {
   const now = useNow(1_000)
   const { blocks, bytes, attempts, nextAttemptAt, lastError, reason } = status
+  const problem = lastError ?? (status.status === 'failed' ? reason : null)
   const far = `${plural(blocks, 'block')} so far, ${shownBytes(bytes)}`
   return html`<div>
     <p role="status">${far}${attempts > 1 && ` · attempt ${attempts}`}${
       nextAttemptAt !== null && ` · tried again ${formatAge(nextAttemptAt, now)}`
     }</p>
     ${(status.status === 'pinning' || status.status === 'queued') && html`<progress aria-label="Getting the content"></progress>`}
-    <${FieldProblem} text=${lastError ?? (status.status === 'failed' ? reason : null)} />
+    <${FieldProblem} text=${problem === null ? null : wordsFor(problem)} />
   </div>`
 }
 

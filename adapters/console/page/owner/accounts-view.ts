@@ -2,6 +2,7 @@ import { useState } from 'preact/hooks'
 import type { ManagedAccount } from '../../../client/index.ts'
 import { type Secret, SecretDialog } from '../account/secret-dialog.ts'
 import { html } from '../markup.ts'
+import { routeTo } from '../page-route.ts'
 import { useSession } from '../session.ts'
 import { FieldProblem } from '../widgets/field.ts'
 import { notify } from '../widgets/notices.ts'
@@ -42,6 +43,12 @@ export function AccountsView() {
     close()
     setSecret({ title: `The key of ${email}`, what: 'key', text: token, hint: 'Give it to the user of the account.' })
   }
+  const link = async ({ id, email }: ManagedAccount): Promise<void> => {
+    const { token, expiresAt } = await client.owner.makePasswordLink(id)
+    const text = new URL(routeTo(['password'], { token }), document.baseURI).href
+    const hint = `Give it to the user. It sets a new password once, until ${formatInstant(expiresAt)}.`
+    setSecret({ title: `The password link of ${email}`, what: 'link', text, hint })
+  }
   return html`<section class="card" aria-labelledby="accounts-title">
     <div class="buttons spread">
       <h2 id="accounts-title">Accounts ${value && html`<span class="count">${shownCount(value.total)}</span>`}</h2>
@@ -58,7 +65,8 @@ export function AccountsView() {
             `${email} is ${disabled ? 'let in again' : 'disabled'}`,
           )}
         onEndSessions=${({ id, email }: ManagedAccount) =>
-          change(() => client.owner.endSessions(id), `All sessions of ${email} have ended`)} />
+          change(() => client.owner.endSessions(id), `All sessions of ${email} have ended`)}
+        onLink=${(account: ManagedAccount) => void run(() => link(account))} />
       <${Pager} page=${page} pages=${value.pagination.totalPages} onPage=${setPage} />`
     }
     ${isMaking && html`<${NewAccountDialog} plans=${names} onClose=${() => setMaking(false)} onMade=${made} />`}
@@ -74,6 +82,7 @@ interface TableProps {
   onPlan: (account: ManagedAccount, plan: string) => void
   onDisable: (account: ManagedAccount) => void
   onEndSessions: (account: ManagedAccount) => void
+  onLink: (account: ManagedAccount) => void
   onDelete: (account: ManagedAccount) => void
 }
 
@@ -94,6 +103,7 @@ function Row({
   onPlan,
   onDisable,
   onEndSessions,
+  onLink,
   onDelete,
 }: Omit<TableProps, 'accounts'> & { account: ManagedAccount }) {
   const { email, name, role, plan, disabled, createdAt, usage } = account
@@ -115,6 +125,7 @@ function Row({
       >${choices.map(one => html`<option key=${one} value=${one} selected=${one === plan}>${one}</option>`)}</select>
     </td>
     <td><div class="buttons end">
+      <button class="small" aria-label=${`Password link for ${email}`} onClick=${() => onLink(account)}>Password link</button>
       <button class="small" aria-label=${`End sessions of ${email}`} onClick=${() => onEndSessions(account)}>End sessions</button>
       <button class="small" aria-label=${`${disabled ? 'Enable' : 'Disable'} ${email}`} onClick=${() => onDisable(account)}>
         ${disabled ? 'Enable' : 'Disable'}

@@ -101,7 +101,7 @@ function Filters({ asked, onAsked }: { asked: Asked; onAsked: (asked: Asked) => 
 
 function Table({ rows, onAccount }: { rows: readonly AuditEntry[]; onAccount: (account: string) => void }) {
   const now = useNow()
-  return html`<div class="list"><table>
+  return html`<div class="list"><table class="stacked">
     <thead><tr>
       <th scope="col">Action</th><th scope="col">Who</th><th scope="col">Outcome</th><th scope="col" class="age">When</th>
     </tr></thead>
@@ -110,11 +110,11 @@ function Table({ rows, onAccount }: { rows: readonly AuditEntry[]; onAccount: (a
       const who = entry.email ?? account ?? 'Unknown'
       return html`<tr key=${id}>
         <td class="name"><code>${action}</code>${subject !== null && html`<span class="under">${subject}</span>`}</td>
-        <td class="name">${account === null ? who : html`<button type="button" class="plain small" aria-label=${`Only ${who}`} onClick=${() => onAccount(account)}>${who}</button>`}
+        <td class="name">${account === null ? who : html`<button type="button" class="plain small link" aria-label=${`Only ${who}`} onClick=${() => onAccount(account)}>${who}</button>`}
           <span class="under">${placeOf(entry)}</span></td>
-        <td><span class=${outcome === 'ok' ? 'badge good' : 'badge bad'}>${outcome}</span>
+        <td data-label="Outcome"><span class=${outcome === 'ok' ? 'badge good' : 'badge bad'}>${outcome}</span>
           ${times > 1 && html`<span class="under">${plural(times, 'time')}</span>`}</td>
-        <td class="age" title=${formatInstant(at)}>${formatAge(lastAt, now)}</td>
+        <td class="age" data-label="When" title=${formatInstant(at)}>${formatAge(lastAt, now)}</td>
       </tr>`
     })}</tbody>
   </table></div>`

@@ -55,7 +55,7 @@ function Figures({ stats }: { stats: NodeStats }) {
     ${(stats.clusters ?? []).map(({ clusters: [name = ''], peers, error, pins, unpins }) => {
       const away = error === null ? peers.filter(peer => peer.error !== null).length : 0
       const free = Math.min(...peers.flatMap(({ freeBytes }) => freeBytes ?? []))
-      const value = error === null ? `${shownCount(pins + unpins)} waiting` : 'unreachable'
+      const value = error === null ? `${shownCount(pins + unpins)} waiting` : 'down'
       return html`<${Figure} key=${name} name=${`Remote cluster ${name}`} value=${value} isBad=${error !== null || away > 0}>
         ${error ?? `${plural(peers.length, 'peer')}${away > 0 ? `, ${shownCount(away)} unusable` : ''}`}
         ${Number.isFinite(free) ? `, ${shownBytes(free)} free on the fullest` : ''}

@@ -17,7 +17,9 @@ export function Dialog({ title, onClose, isWide = false, children }: DialogProps
     const { current } = dialog
     current?.showModal()
     // The browser would focus the close button.
-    current?.querySelector<HTMLElement>('form input:not([hidden]), .secret')?.focus()
+    const first = current?.querySelector<HTMLElement>('form input:not([hidden]), .secret')
+    first?.focus()
+    if (first instanceof HTMLInputElement) first.select()
     return () => current?.close()
   }, [])
   const cancel = (event: Event): void => {

@@ -1,4 +1,5 @@
 import type { ComponentType } from 'preact'
+import { useLayoutEffect, useRef } from 'preact/hooks'
 import { html } from '../markup.ts'
 import { routeTo } from '../page-route.ts'
 
@@ -24,9 +25,14 @@ export function Sections({
     ([id, words]) =>
       html`<a href=${routeTo([place, id])} aria-current=${id === section ? 'page' : undefined}>${words}</a>`,
   )
+  const bar = useRef<HTMLElement>(null)
+  // On a phone, the links are wider than the page.
+  useLayoutEffect(() => {
+    bar.current?.querySelector('[aria-current]')?.scrollIntoView({ block: 'nearest', inline: 'center' })
+  }, [section])
   return html`<div class="stack">
     <h1>${title}</h1>
-    <nav class="sections" aria-label=${title}>${links}</nav>
+    <nav ref=${bar} class="sections" aria-label=${title}>${links}</nav>
     <${Shown} />
   </div>`
 }

@@ -158,7 +158,7 @@ describe('the account in the console', inBrowser, () => {
       await expect.poll(() => row.textContent()).toMatch(/1\.5 MB each · to cl2-de.*1 of 3/)
       await row.getByRole('button').click()
       await page.getByRole('dialog').getByRole('button', { name: 'Revoke', exact: true }).click()
-      await page.getByText('There are none.').waitFor()
+      await page.getByText('No upload tokens yet.').waitFor()
       await expect(friend.files.upload('once more')).rejects.toMatchObject({ code: 'INVALID_API_KEY' })
     }))
 
@@ -214,7 +214,7 @@ describe('the account in the console', inBrowser, () => {
           .toMatch(/Pin created.*1 attempt · answered 500 · next in.*waiting/)
         await page.keyboard.press('Escape')
         await page.getByRole('button', { name: /^Remove / }).click()
-        await page.getByText('There are none.').waitFor()
+        await page.getByText('No webhooks yet.').waitFor()
       },
       { config },
     ))

@@ -5,9 +5,8 @@ import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import type { Page } from 'playwright-core'
 import { describe, expect, test } from 'vitest'
-import { accessibilityFaults } from '../../../support/axe.ts'
 import { inBrowser } from '../../../support/browser.ts'
-import { takeScreenshots } from '../../../support/screenshots.ts'
+import { expectGoodLooks } from '../../../support/looks.ts'
 import { withTempDir } from '../../../support/temp-dir.ts'
 import { choose, consoles, drop, keep } from './opened.ts'
 
@@ -34,8 +33,7 @@ describe('content in the console', inBrowser, () => {
       await signedIn(async ({ page }) => {
         await upload(page)
         await page.getByRole('alert').getByText('URL must not lead to a private address').waitFor()
-        expect(await accessibilityFaults(page)).toEqual([])
-        await takeScreenshots(page, 'from-url-refused')
+        await expectGoodLooks(page, 'from-url-refused')
       })
     } finally {
       remote.close()

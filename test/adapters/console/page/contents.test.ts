@@ -3,8 +3,8 @@ import { describe, expect, test } from 'vitest'
 import { accessibilityFaults } from '../../../support/axe.ts'
 import { inBrowser } from '../../../support/browser.ts'
 import type { ConsoleServer } from '../../../support/console-server.ts'
-import { takeScreenshots } from '../../../support/screenshots.ts'
-import { consoles, keep } from './opened.ts'
+import { expectGoodLooks } from '../../../support/looks.ts'
+import { consoles, goTo, keep } from './opened.ts'
 
 const PNG = Buffer.from(
   'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==',
@@ -21,26 +21,25 @@ describe('contents in the console', inBrowser, () => {
     signedIn(
       async ({ page, server }) => {
         const text = await keep(server, 'the text of a note', 'note.txt')
-        await open(page, `pin/${text}`)
+        await goTo(page, `pin/${text}`)
         const body = page.frameLocator('iframe.preview').locator('body')
         await expect.poll(() => body.textContent()).toBe('the text of a note')
         expect(await frame(page).getAttribute('sandbox')).toBe('')
         const shown = new URL((await frame(page).getAttribute('src')) ?? '')
         expect(shown.origin).not.toBe(server.origin)
-        expect(await accessibilityFaults(page)).toEqual([])
-        await takeScreenshots(page, 'preview-text')
+        await expectGoodLooks(page, 'preview-text')
         for (const [name, bytes, kind] of [
           ['pixel.png', PNG, 'image'],
           ['tone.wav', wav(), 'audio'],
           ['paper.pdf', pdf(), 'document'],
         ] as const) {
           const { record } = await server.engine.pins.upload(bytes, { account: server.owner, name })
-          await open(page, `pin/${record.cid}`)
+          await goTo(page, `pin/${record.cid}`)
           await expect.poll(() => frame(page).getAttribute('class')).toBe(`preview ${kind}`)
           expect(await frame(page).getAttribute('sandbox')).toBe(kind === 'document' ? null : '')
           await frame(page).scrollIntoViewIfNeeded()
           if (kind === 'audio') await expect.poll(() => playable(page)).toBe(true)
-          await takeScreenshots(page, `preview-${kind}`)
+          await expectGoodLooks(page, `preview-${kind}`)
         }
       },
       { hasGateway: true },
@@ -50,7 +49,7 @@ describe('contents in the console', inBrowser, () => {
     signedIn(
       async ({ page, server }) => {
         const { record } = await server.engine.pins.uploadDirectory(folder(), { account: server.owner, name: 'site' })
-        await open(page, `pin/${record.cid}`)
+        await goTo(page, `pin/${record.cid}`)
         const files = page.getByRole('region', { name: 'Files' })
         const names = () => files.locator('.tree > li .name, .tree > li .folder').allTextContents()
         await expect.poll(names).toEqual(['index.html', 'many'])
@@ -70,16 +69,14 @@ describe('contents in the console', inBrowser, () => {
         await expect
           .poll(() => page.frameLocator('dialog iframe').locator('body').textContent())
           .toBe('the text of a note')
-        expect(await accessibilityFaults(page)).toEqual([])
-        await takeScreenshots(page, 'preview-dialog')
+        await expectGoodLooks(page, 'preview-dialog')
         await page.keyboard.press('Escape')
         await many.click()
         await expect.poll(names).toEqual(['index.html', 'many'])
-        expect(await accessibilityFaults(page)).toEqual([])
-        await takeScreenshots(page, 'folder')
+        await expectGoodLooks(page, 'folder')
         // The same folder pinned by CID has no list of its files.
         await server.engine.pins.pin({ account: server.owner, cid: record.cid, cluster: 'cl1-eu' })
-        await open(page, `pin/${record.cid}?cluster=cl1-eu`)
+        await goTo(page, `pin/${record.cid}?cluster=cl1-eu`)
         await page.getByText('Pinned by CID').waitFor()
         await expect.poll(names).toEqual(['index.html', 'many'])
       },
@@ -90,8 +87,8 @@ describe('contents in the console', inBrowser, () => {
     signedIn(
       async ({ page, server }) => {
         const cid = await keep(server, 'the text of a note', 'note.txt')
-        await open(page, 'account')
-        await open(page, 'content')
+        await goTo(page, 'account')
+        await goTo(page, 'content')
         const opener = page.getByRole('button', { name: 'Actions for note.txt' })
         const clipboard = () => page.evaluate(() => navigator.clipboard.readText())
         const act = async (name: string): Promise<void> => {
@@ -109,8 +106,7 @@ describe('contents in the console', inBrowser, () => {
         }
         await opener.press('Enter')
         await page.getByRole('link', { name: 'Open' }).waitFor()
-        expect(await accessibilityFaults(page)).toEqual([])
-        await takeScreenshots(page, 'row-menu')
+        await expectGoodLooks(page, 'row-menu')
         await page.keyboard.press('Escape')
         await expect.poll(() => opener.evaluate(button => button === document.activeElement)).toBe(true)
         await act('Preview')
@@ -134,7 +130,7 @@ describe('contents in the console', inBrowser, () => {
     const attack = async (server: ConsoleServer): Promise<string> => keep(server, ATTACK, 'page.html')
     await signedIn(
       async ({ page, server }) => {
-        await open(page, `pin/${await attack(server)}`)
+        await goTo(page, `pin/${await attack(server)}`)
         await page.getByText('No preview for text/html.').waitFor()
         expect(await frame(page).count()).toBe(0)
         // A drawing may contain scripts, which the sandbox stops.
@@ -142,7 +138,7 @@ describe('contents in the console', inBrowser, () => {
         await page.evaluate(() =>
           addEventListener('message', ({ data }) => document.body.setAttribute('data-told', data)),
         )
-        await open(page, `pin/${await keep(server, svg, 'drawing.svg')}`)
+        await goTo(page, `pin/${await keep(server, svg, 'drawing.svg')}`)
         await frame(page).waitFor()
         await page.waitForTimeout(500)
         expect(await page.locator('body[data-told="escaped"]').count()).toBe(0)
@@ -150,18 +146,12 @@ describe('contents in the console', inBrowser, () => {
       { hasGateway: true },
     )
     await signedIn(async ({ page, server }) => {
-      await open(page, `pin/${await keep(server, 'shared', 'shared.txt')}`)
+      await goTo(page, `pin/${await keep(server, 'shared', 'shared.txt')}`)
       await page.getByRole('heading', { name: 'Expiry' }).waitFor()
       expect(await page.getByRole('heading', { name: 'Preview' }).count()).toBe(0)
     })
   })
 })
-
-function open(page: Page, place: string): Promise<void> {
-  return page.evaluate(to => {
-    location.hash = `#/${to}`
-  }, place)
-}
 
 /** Returns whether the frame has loaded its video or audio. */
 function playable(page: Page): Promise<boolean> {

@@ -1,8 +1,7 @@
 import type { Page } from 'playwright-core'
 import { describe, expect, test } from 'vitest'
-import { accessibilityFaults } from '../../../support/axe.ts'
 import { inBrowser } from '../../../support/browser.ts'
-import { takeScreenshots } from '../../../support/screenshots.ts'
+import { expectGoodLooks } from '../../../support/looks.ts'
 import { consoles, keep } from './opened.ts'
 
 describe('the keyboard in the console', inBrowser, () => {
@@ -37,8 +36,7 @@ describe('the keyboard in the console', inBrowser, () => {
       await press(page, '?')
       const dialog = page.getByRole('dialog', { name: 'Keyboard shortcuts' })
       await dialog.waitFor()
-      expect(await accessibilityFaults(page)).toEqual([])
-      await takeScreenshots(page, 'shortcuts')
+      await expectGoodLooks(page, 'shortcuts')
       await dialog.getByLabel('Use these keys in this tab').uncheck()
       await press(page, 'Escape')
       await press(page, 'g', 'k', '?')
@@ -59,8 +57,7 @@ describe('the keyboard in the console', inBrowser, () => {
         expect(await page.getByLabel('environment', { exact: true }).textContent()).toContain(
           `${server.origin}/api/v3'`,
         )
-        expect(await accessibilityFaults(page)).toEqual([])
-        await takeScreenshots(page, 'snippets')
+        await expectGoodLooks(page, 'snippets')
       },
       { browser: { permissions: ['clipboard-read', 'clipboard-write'] } },
     ))

@@ -119,3 +119,10 @@ export async function keep({ engine, owner }: ConsoleServer, text: string, name:
   const { record } = await engine.pins.upload(Buffer.from(text), { account: owner, name })
   return record.cid
 }
+
+/** Shows a view, such as `account/keys`. */
+export function goTo(page: Page, place: string): Promise<void> {
+  return page.evaluate(to => {
+    location.hash = `#/${to}`
+  }, place)
+}

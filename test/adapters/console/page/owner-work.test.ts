@@ -5,20 +5,13 @@ import { describe, expect, test } from 'vitest'
 import { HoldfastClient } from '../../../../adapters/client/index.ts'
 import { Database } from '../../../../src/storage/database.ts'
 import { MemoryCluster } from '../../../clusters/memory-cluster.ts'
-import { accessibilityFaults } from '../../../support/axe.ts'
 import { inBrowser } from '../../../support/browser.ts'
-import { takeScreenshots } from '../../../support/screenshots.ts'
+import { expectGoodLooks } from '../../../support/looks.ts'
 import { withTempDir } from '../../../support/temp-dir.ts'
 import { Receiver } from '../../../webhooks/receiver.ts'
-import { consoles } from './opened.ts'
+import { consoles, goTo } from './opened.ts'
 
 const DAY_MS = 86_400_000
-
-async function go(page: Page, route: string): Promise<void> {
-  await page.evaluate(to => {
-    location.hash = `#/${to}`
-  }, route)
-}
 
 /** Presses Tab until the element with this name has the focus. */
 async function reach(page: Page, name: string): Promise<void> {
@@ -49,12 +42,11 @@ describe('the work of a node in the console', inBrowser, () => {
           const { uploadId } = await user.files.upload('to delete')
           await writeBackup(Date.now() - 3 * DAY_MS)
           await user.jobs.untilEnded(await user.jobs.deleteRecords([uploadId]))
-          await go(page, 'owner/work')
+          await goTo(page, 'owner/work')
           await expect.poll(() => item(page, '1 pin deleted').textContent()).toContain('user@example.org')
           await page.getByText('The newest backup was made 3 days ago.').waitFor()
           expect(await page.getByText('Old', { exact: true }).count()).toBe(1)
-          expect(await accessibilityFaults(page)).toEqual([])
-          await takeScreenshots(page, 'node-work')
+          await expectGoodLooks(page, 'node-work')
           expect(await owner.owner.backups()).toMatchObject({ hasRoots: true, running: null })
         },
         { config: { backupRoots: [root] } },
@@ -74,12 +66,11 @@ describe('the work of a node in the console', inBrowser, () => {
         const db = new Database(join(engine.dataDir, 'holdfast.db'), { isOwned: false })
         db.prepare("UPDATE deliveries SET delivered = 0, last_error = 'no answer'").run()
         db.close()
-        await go(page, 'owner/webhooks')
+        await goTo(page, 'owner/webhooks')
         await page.getByText('user@example.org to 127.0.0.1').first().waitFor()
         await page.getByLabel('Show').selectOption('failed')
         await item(page, 'no answer').getByText('failed', { exact: true }).waitFor()
-        expect(await accessibilityFaults(page)).toEqual([])
-        await takeScreenshots(page, 'node-webhooks')
+        await expectGoodLooks(page, 'node-webhooks')
         const [row] = (await owner.owner.deliveries({ failed: true })).rows
         await reach(page, `Send again to ${row?.host}, ${row?.id}`)
         await page.keyboard.press('Enter')
@@ -101,14 +92,13 @@ describe('the work of a node in the console', inBrowser, () => {
     const clusters = ['near', 'far', 'away'].map(id => ({ id, label: '', region: '', country: null, gateways: [] }))
     await signedIn(
       async ({ page, server }) => {
-        await go(page, 'owner/clusters')
+        await goTo(page, 'owner/clusters')
         const row = (name: string) => page.getByRole('row').filter({ hasText: name })
         await expect.poll(() => row('far').textContent()).toContain('p1: 2.0 KB free')
         await expect.poll(() => row('away').textContent()).toContain('nobody answers')
         await page.getByText('On this node: near').waitFor()
         await page.getByText('This node runs alone.').waitFor()
-        expect(await accessibilityFaults(page)).toEqual([])
-        await takeScreenshots(page, 'node-clusters')
+        await expectGoodLooks(page, 'node-clusters')
         expect(await new HoldfastClient({ base: server.origin, key: server.key }).owner.nodes()).toEqual([])
       },
       { config: { clusters, defaultCluster: 'near', backends: { far, away } } },

@@ -2,7 +2,7 @@ import type { Page } from 'playwright-core'
 import { describe, expect, test } from 'vitest'
 import { inBrowser } from '../../../support/browser.ts'
 import { fillInKey } from '../../../support/console-server.ts'
-import { consoles, keep } from './opened.ts'
+import { consoles, goTo, keep } from './opened.ts'
 
 describe('pins in the console', inBrowser, () => {
   const { atDoor, signedIn } = consoles()
@@ -92,7 +92,7 @@ describe('pins in the console', inBrowser, () => {
         const { cid } = record
         await server.engine.pins.pin({ account: server.owner, cid, cluster: 'cl1-eu' })
         const url = `${server.origin}/ipfs/${cid}`
-        await open(page, `pin/${cid}?cluster=cl0-global`)
+        await goTo(page, `pin/${cid}?cluster=cl0-global`)
         await expect.poll(() => badge(page).textContent()).toBe('Pinned')
         const about = page.getByRole('region', { name: 'About it' })
         await expect.poll(() => about.textContent()).toContain('in 4 blocks')
@@ -126,7 +126,7 @@ describe('pins in the console', inBrowser, () => {
   test('are renamed, given metadata, and extended', () =>
     signedIn(async ({ page, server }) => {
       const cid = await keep(server, 'kept', 'old name')
-      await open(page, `pin/${cid}`)
+      await goTo(page, `pin/${cid}`)
       await page.getByRole('button', { name: 'Rename' }).click()
       await page.getByLabel('Name', { exact: true }).fill('new name')
       await page.keyboard.press('Enter')
@@ -135,7 +135,7 @@ describe('pins in the console', inBrowser, () => {
       await page.getByLabel('Key 1').fill('album')
       await page.getByLabel('Value 1').fill('Summer')
       await page.getByRole('button', { name: 'Save' }).click()
-      await page.getByText('Meta saved').waitFor()
+      await page.getByText('Metadata saved').waitFor()
       await page.getByLabel('Keep it until').fill('2099-05-01T12:00')
       await page.getByRole('button', { name: 'Keep', exact: true }).click()
       await page.getByRole('cell', { name: /1 May 2099/ }).waitFor()
@@ -151,7 +151,7 @@ describe('pins in the console', inBrowser, () => {
       const cid = await keep(server, 'deleted', 'to be deleted')
       await keep(server, 'stays', 'stays')
       await server.engine.pins.pin({ account: server.owner, cid, cluster: 'cl1-eu', originalName: 'to be deleted' })
-      await open(page, `pin/${cid}?cluster=cl1-eu`)
+      await goTo(page, `pin/${cid}?cluster=cl1-eu`)
       await page.getByRole('button', { name: 'Delete from cl1-eu' }).click()
       await dialog.getByRole('button', { name: 'Keep it' }).click()
       expect(await total()).toBe(3)
@@ -159,7 +159,7 @@ describe('pins in the console', inBrowser, () => {
       await dialog.getByRole('button', { name: 'Delete it' }).click()
       await page.getByText('to be deleted is deleted').waitFor()
       await expect.poll(total).toBe(2)
-      await open(page, `pin/${cid}`)
+      await goTo(page, `pin/${cid}`)
       await page.getByRole('button', { name: 'Delete' }).click()
       await dialog.getByRole('button', { name: 'Delete it' }).click()
       await expect.poll(() => names(page)).toEqual(['stays'])
@@ -172,7 +172,7 @@ describe('pins in the console', inBrowser, () => {
   test('stay if the server refuses to delete them', () =>
     signedIn(async ({ page, server }) => {
       const cid = await keep(server, 'stays', 'stays')
-      await open(page, `pin/${cid}`)
+      await goTo(page, `pin/${cid}`)
       await page.getByRole('button', { name: 'Delete' }).click()
       server.answerWith((_, outgoing) => outgoing.writeHead(503).end())
       await page.getByRole('button', { name: 'Delete it' }).click()
@@ -184,9 +184,9 @@ describe('pins in the console', inBrowser, () => {
 
   test('are listed again after an outage', () =>
     signedIn(async ({ page, server }) => {
-      await open(page, 'account')
+      await goTo(page, 'account')
       await keep(server, 'first', 'first')
-      await open(page, 'content')
+      await goTo(page, 'content')
       await expect.poll(() => names(page)).toEqual(['first'])
       server.answerWith((_, outgoing) => outgoing.writeHead(503).end())
       await page.getByLabel('Order').selectOption('oldest')
@@ -217,16 +217,10 @@ describe('pins in the console', inBrowser, () => {
 
   test('are reported as missing if they do not exist', () =>
     signedIn(async ({ page }) => {
-      await open(page, 'pin/bafkreigh2akiscaildcqabsyg3dfr6chu3fgpregiymsck7e7aqa4s52zy')
+      await goTo(page, 'pin/bafkreigh2akiscaildcqabsyg3dfr6chu3fgpregiymsck7e7aqa4s52zy')
       await page.getByRole('alert').getByText('No pin for this cid').waitFor()
     }))
 })
-
-function open(page: Page, place: string): Promise<void> {
-  return page.evaluate(to => {
-    location.hash = `#/${to}`
-  }, place)
-}
 
 async function* folder() {
   yield { kind: 'file' as const, path: 'index.html', content: Buffer.from('<h1>home</h1>') }

@@ -1,9 +1,8 @@
 import type { Page } from 'playwright-core'
 import { describe, expect, test } from 'vitest'
-import { accessibilityFaults } from '../../../support/axe.ts'
 import { inBrowser } from '../../../support/browser.ts'
 import { type ConsoleServer, fillInKey } from '../../../support/console-server.ts'
-import { takeScreenshots } from '../../../support/screenshots.ts'
+import { expectGoodLooks } from '../../../support/looks.ts'
 import { consoles, keep } from './opened.ts'
 
 describe('a selection of pins in the console', inBrowser, () => {
@@ -30,19 +29,19 @@ describe('a selection of pins in the console', inBrowser, () => {
       await box(page, 'pin 4').click({ modifiers: ['Shift'] })
       await box(page, 'pin 5').click()
       await bar(page).getByText('3 pins selected').waitFor()
-      await takeScreenshots(page, 'selection')
+      await expectGoodLooks(page, 'selection')
       await bar(page).getByRole('button', { name: 'Delete…' }).click()
       expect(await page.getByRole('dialog').getByRole('listitem').allTextContents()).toEqual([
         'pin 7',
         'pin 6',
         'pin 4',
       ])
-      await takeScreenshots(page, 'selection-delete')
+      await expectGoodLooks(page, 'selection-delete')
       await page.getByRole('button', { name: 'Delete 3 pins' }).click()
       await changes(page).getByText('3 pins deleted').waitFor()
       await expect.poll(() => names(page)).toEqual(['pin 8', 'pin 5', 'pin 3', 'pin 2', 'pin 1'])
       expect(await bar(page).count()).toBe(0)
-      await takeScreenshots(page, 'selection-deleted')
+      await expectGoodLooks(page, 'selection-deleted')
       await changes(page).getByRole('button', { name: 'Undo' }).click()
       await changes(page).getByText('3 pins restored').waitFor()
       await expect.poll(() => names(page)).toHaveLength(8)
@@ -61,14 +60,14 @@ describe('a selection of pins in the console', inBrowser, () => {
       await bar(page).getByText('25 pins selected').waitFor()
       await bar(page).getByRole('button', { name: 'Select all 30 pins that match' }).click()
       await bar(page).getByText('All 30 matching pins selected').waitFor()
-      await takeScreenshots(page, 'selection-matching')
+      await expectGoodLooks(page, 'selection-matching')
       // A pin that another program deletes meanwhile changes the number, which the user confirms again.
       const [other] = await all(server)
       await server.engine.pins.remove({ account: server.owner, cid: other?.cid ?? '' })
       await bar(page).getByRole('button', { name: 'Delete…' }).click()
       await page.getByRole('button', { name: 'Delete 30 pins' }).click()
       await page.getByRole('dialog').getByRole('alert').waitFor()
-      await takeScreenshots(page, 'selection-changed')
+      await expectGoodLooks(page, 'selection-changed')
       // A later upload stays.
       await keep(server, 'later', 'pin later')
       await page.getByRole('button', { name: 'Delete 29 pins' }).click()
@@ -130,18 +129,17 @@ describe('a selection of pins in the console', inBrowser, () => {
       await dialog.getByLabel('Find').fill('pin')
       await dialog.getByLabel('Replace with').fill('note')
       await dialog.getByLabel('Put after the name').fill('.txt')
-      expect(await accessibilityFaults(page)).toEqual([])
-      await takeScreenshots(page, 'selection-rename')
+      await expectGoodLooks(page, 'selection-rename')
       await dialog.getByRole('button', { name: 'Rename 3 pins' }).click()
       await changes(page).getByText('3 pins renamed').waitFor()
       await expect.poll(() => names(page)).toEqual(['note 3.txt', 'note 2.txt', 'note 1.txt'])
       await ask('Set end…')
-      await takeScreenshots(page, 'selection-end')
+      await expectGoodLooks(page, 'selection-end')
       await dialog.getByLabel('Ends').fill('2090-05-01T12:00')
       await dialog.getByRole('button', { name: 'Set the end of 3 pins' }).click()
       await changes(page).getByText('3 pins with a new end').waitFor()
       await ask('Move…')
-      await takeScreenshots(page, 'selection-move')
+      await expectGoodLooks(page, 'selection-move')
       await dialog.getByRole('button', { name: 'Move 3 pins' }).click()
       await dialog.getByRole('alert').waitFor()
       await dialog.getByLabel('Cluster').selectOption('cl1-eu')
@@ -180,31 +178,9 @@ describe('a selection of pins in the console', inBrowser, () => {
       )
       await page.getByRole('button', { name: 'Delete 3 pins' }).click()
       await changes(page).getByText('Trying again…').waitFor()
-      await takeScreenshots(page, 'selection-outage')
+      await expectGoodLooks(page, 'selection-outage')
       server.answerWith()
       await changes(page).getByText('2 pins deleted').waitFor()
       await changes(page).getByText('1 pin left as it was: no longer exists').waitFor()
     }))
-
-  for (const colorScheme of ['light', 'dark'] as const) {
-    test(`passes axe-core, ${colorScheme}`, () =>
-      signedIn(
-        async ({ page, server }) => {
-          const clean = async (place: string): Promise<void> =>
-            expect([place, await accessibilityFaults(page)]).toEqual([place, []])
-          await fill(page, server, 30)
-          await box(page, 'pin 30').click()
-          await clean('picked')
-          await bar(page).getByRole('button', { name: 'Select all 30 pins that match' }).click()
-          await bar(page).getByText('All 30').waitFor()
-          await clean('matching')
-          await bar(page).getByRole('button', { name: 'Delete…' }).click()
-          await clean('dialog')
-          await page.getByRole('button', { name: 'Delete 30 pins' }).click()
-          await changes(page).getByText('30 pins deleted').waitFor()
-          await clean('deleted')
-        },
-        { browser: { colorScheme, reducedMotion: 'reduce' } },
-      ))
-  }
 })

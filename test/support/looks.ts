@@ -1,0 +1,55 @@
+import { mkdirSync } from 'node:fs'
+import { join } from 'node:path'
+import type { Page } from 'playwright-core'
+import { expect } from 'vitest'
+import { accessibilityFaults } from './axe.ts'
+
+/** Directory for screenshots of the console. Without it, tests take none. */
+const DIRECTORY = process.env.SCREENSHOTS
+const WIDTHS = [1440, 390]
+const SCHEMES = ['light', 'dark'] as const
+/** Parts that a user would have to scroll sideways. */
+const TOO_WIDE = `[document.documentElement, ...document.querySelectorAll('.card, .list, dialog[open], [popover]:popover-open')]
+  .filter(part => part.scrollWidth > part.clientWidth)
+  .map(part => 'too wide: ' + part.tagName + '.' + part.className + ' by ' + (part.scrollWidth - part.clientWidth))`
+/** Dialogs that are not in the middle of the window. */
+const OFF_CENTRE = `[...document.querySelectorAll('dialog[open]')]
+  .map(shown => shown.getBoundingClientRect())
+  .filter(({ top, bottom, left, right }) => Math.abs(top - innerHeight + bottom) > 1 || Math.abs(left - innerWidth + right) > 20)
+  .map(() => 'a dialog off the centre')`
+
+/**
+ * Checks a state of the page at two widths, light and dark: axe-core finds nothing,
+ * nothing is wider than the page, and dialogs are in its middle.
+ * Takes a screenshot of each if `SCREENSHOTS` names a directory. Restores the size of the page.
+ *
+ * @param isBusy true for a state of loading. All other states are complete before they are checked.
+ */
+export async function expectGoodLooks(page: Page, name: string, isBusy = false): Promise<void> {
+  const before = page.viewportSize()
+  const faults: string[] = []
+  for (const width of WIDTHS) {
+    await page.setViewportSize({ width, height: 900 })
+    for (const colorScheme of SCHEMES) {
+      await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' })
+      if (!isBusy) await page.locator('[aria-busy="true"]').first().waitFor({ state: 'detached' })
+      const state = `${name}-${width}-${colorScheme}`
+      await takeScreenshot(page, state)
+      const misplaced = (await page.evaluate(`[...${TOO_WIDE}, ...${OFF_CENTRE}]`)) as string[]
+      const found = [...misplaced, ...(await accessibilityFaults(page))]
+      faults.push(...found.map(fault => `${state}: ${fault}`))
+    }
+  }
+  if (before !== null) await page.setViewportSize(before)
+  await page.emulateMedia({ colorScheme: null, reducedMotion: null })
+  expect.soft(faults).toEqual([])
+}
+
+async function takeScreenshot(page: Page, state: string): Promise<void> {
+  if (DIRECTORY === undefined) return
+  mkdirSync(DIRECTORY, { recursive: true })
+  // A dialog is in the middle of the window, not of the page.
+  const fullPage = (await page.locator('dialog[open]').count()) === 0
+  await page.evaluate('scrollTo(0, 0)')
+  await page.screenshot({ path: join(DIRECTORY, `${state}.png`), fullPage })
+}
