@@ -19,9 +19,8 @@ const OFF_CENTRE = `[...document.querySelectorAll('dialog[open]')]
   .map(() => 'a dialog off the centre')`
 
 /**
- * Checks a state of the page at two widths, light and dark: axe-core finds nothing,
- * nothing is wider than the page, and dialogs are in its middle.
- * Takes a screenshot of each if `SCREENSHOTS` names a directory. Restores the size of the page.
+ * Checks a state of the page at two widths, light and dark: nothing violates axe-core or is wider than the page. Dialogs
+ * are in its middle. Takes a screenshot of each if `SCREENSHOTS` names a directory. Restores the size of the page.
  *
  * @param isBusy true for a state of loading. All other states are complete before they are checked.
  */

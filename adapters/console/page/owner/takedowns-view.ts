@@ -42,7 +42,7 @@ export function TakedownsView() {
 
 function Table({ rows, lift }: { rows: readonly Takedown[]; lift: (takedown: Takedown) => () => void }) {
   const now = useNow()
-  return html`<div class="list"><table>
+  return html`<div class="list"><table class="stacked">
     <thead><tr>
       <th scope="col">Content</th><th scope="col">Answered</th><th scope="col" class="age">Since</th>
       <th scope="col"><span class="unseen">Lift</span></th>
@@ -51,8 +51,8 @@ function Table({ rows, lift }: { rows: readonly Takedown[]; lift: (takedown: Tak
       const { cid, path, status, reason, at } = takedown
       return html`<tr key=${`${cid}/${path}`}>
         <td class="name"><code>${cid}${path && `/${path}`}</code><span class="under">${reason}</span></td>
-        <td>${status}</td>
-        <td class="age" title=${formatInstant(at)}>${formatAge(at, now)}</td>
+        <td data-label="Answered">${status}</td>
+        <td class="age" data-label="Since" title=${formatInstant(at)}>${formatAge(at, now)}</td>
         <td><button class="small" aria-label=${`Serve again ${cid}`} onClick=${lift(takedown)}>Serve again</button></td>
       </tr>`
     })}</tbody>

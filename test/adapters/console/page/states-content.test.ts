@@ -135,7 +135,7 @@ describe('content in the console', { ...inBrowser, timeout: 240_000 }, () => {
       { hasGateway: true },
     ))
 
-  test('looks good while a job runs, is undone, fails, and is out of reach', () =>
+  test('looks good while a job runs, ends, and cannot be undone', () =>
     signedIn(async ({ page, server }) => {
       const look = looksOf(page)
       await fill(server)
