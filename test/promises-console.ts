@@ -129,6 +129,13 @@ export const consolePromises: readonly KeptPromise[] = [
     test: { file: kept, name: 'stores nothing where content shares the origin' },
   },
   {
+    promise: 'an outage that the browser has cached keeps no sign-in from being stored',
+    file: page,
+    find: "cache: 'reload'",
+    replace: "cache: 'force-cache'",
+    test: { file: kept, name: 'is stored although the browser has cached an error' },
+  },
+  {
     promise: 'no cached page of an older version reads a stored sign-in',
     file: console,
     find: `{ 'clear-site-data': '"cache"' }`,

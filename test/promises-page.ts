@@ -6,7 +6,7 @@ const pins = 'test/adapters/console/page/pins.test.ts'
 const account = 'test/adapters/console/page/account.test.ts'
 const contents = 'test/adapters/console/page/contents.test.ts'
 const keyboard = 'test/adapters/console/page/keyboard.test.ts'
-const accessibility = 'test/adapters/console/page/accessibility.test.ts'
+const states = (part: string, name: string) => ({ file: `test/adapters/console/page/states-${part}.test.ts`, name })
 
 /** Promises of the console to its users. */
 export const pagePromises: readonly KeptPromise[] = [
@@ -160,6 +160,23 @@ export const pagePromises: readonly KeptPromise[] = [
     file: `${page}/style.css`,
     find: '--quiet: #56616e',
     replace: '--quiet: #9aa4ae',
-    test: { file: accessibility, name: 'passes axe-core, light' },
+    test: states('door', 'looks good with a key, a password, a code and a link'),
+  },
+  {
+    promise: 'a phone shows the list of pins without scrolling sideways',
+    file: `${page}/style.css`,
+    find: '    grid-template-columns: auto minmax(0, 1fr) auto;\n    align-items: center;\n',
+    replace: '    min-width: 30rem;\n',
+    test: states('content', 'looks good with uploads in every state'),
+  },
+  {
+    promise: 'a user of the keyboard sees the focus in each task',
+    file: `${page}/style.css`,
+    find: '  outline: 3px solid var(--accent);\n',
+    replace: '  outline: none;\n',
+    test: {
+      file: 'test/adapters/console/page/keyboard-tasks.test.ts',
+      name: 'makes and revokes keys, tokens and webhooks',
+    },
   },
 ]

@@ -136,6 +136,19 @@ describe('a kept sign-in', inBrowser, () => {
       expect(await stored(page)).toBe('{}{}')
     }))
 
+  test('is stored although the browser has cached an error for the icon', () =>
+    visited(async ({ server, page }) => {
+      server.answerWith((incoming, outgoing) => {
+        if (incoming.url === '/console/icon.svg') outgoing.writeHead(503).end()
+        else server.node(incoming, outgoing)
+      })
+      await page.goto(`${server.origin}/console/`)
+      await page.getByRole('tab', { name: 'API key' }).waitFor()
+      server.answerWith()
+      await fillInKey(page, server.key)
+      expect(await stored(page)).toMatch(/hf_/)
+    }))
+
   test('is out of reach for content, in any form', () =>
     visited(async ({ server, context, page }) => {
       const steal = `document.title = (() => { try { return 'read ' + ${STORED} } catch (error) { return error.name } })()`

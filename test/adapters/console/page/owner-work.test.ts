@@ -6,22 +6,13 @@ import { HoldfastClient } from '../../../../adapters/client/index.ts'
 import { Database } from '../../../../src/storage/database.ts'
 import { MemoryCluster } from '../../../clusters/memory-cluster.ts'
 import { inBrowser } from '../../../support/browser.ts'
+import { Keyboard } from '../../../support/keyboard.ts'
 import { expectGoodLooks } from '../../../support/looks.ts'
 import { withTempDir } from '../../../support/temp-dir.ts'
 import { Receiver } from '../../../webhooks/receiver.ts'
 import { consoles, goTo } from './opened.ts'
 
 const DAY_MS = 86_400_000
-
-/** Presses Tab until the element with this name has the focus. */
-async function reach(page: Page, name: string): Promise<void> {
-  const focused = () =>
-    page.evaluate(
-      () => document.activeElement?.getAttribute('aria-label') ?? document.activeElement?.textContent?.trim(),
-    )
-  for (let tabs = 0; tabs < 60 && (await focused()) !== name; tabs++) await page.keyboard.press('Tab')
-  expect(await focused()).toBe(name)
-}
 
 describe('the work of a node in the console', inBrowser, () => {
   const { signedIn } = consoles()
@@ -34,13 +25,14 @@ describe('the work of a node in the console', inBrowser, () => {
         const manifest = { createdAt: new Date(createdAt).toISOString() }
         await writeFile(join(root, 'nightly', 'manifest.json'), JSON.stringify(manifest))
       }
+      // The node reads the directory at its start, and then once a minute.
+      await writeBackup(Date.now() - 3 * DAY_MS)
       await signedIn(
         async ({ page, server: { origin, key } }) => {
           const owner = new HoldfastClient({ base: origin, key })
           const { token } = await owner.owner.createAccount({ email: 'user@example.org', plan: 'free' })
           const user = new HoldfastClient({ base: origin, key: token })
           const { uploadId } = await user.files.upload('to delete')
-          await writeBackup(Date.now() - 3 * DAY_MS)
           await user.jobs.untilEnded(await user.jobs.deleteRecords([uploadId]))
           await goTo(page, 'owner/work')
           await expect.poll(() => item(page, '1 pin deleted').textContent()).toContain('user@example.org')
@@ -72,8 +64,7 @@ describe('the work of a node in the console', inBrowser, () => {
         await item(page, 'no answer').getByText('failed', { exact: true }).waitFor()
         await expectGoodLooks(page, 'node-webhooks')
         const [row] = (await owner.owner.deliveries({ failed: true })).rows
-        await reach(page, `Send again to ${row?.host}, ${row?.id}`)
-        await page.keyboard.press('Enter')
+        await new Keyboard(page).use(`Send again to ${row?.host}, ${row?.id}`)
         await page.getByText('No failed deliveries.').waitFor()
         await expect.poll(async () => (await owner.owner.deliveries()).rows[0]?.state).toBe('delivered')
         expect(receiver.received).toHaveLength(2)

@@ -306,29 +306,4 @@ describe('the owner’s part of the console', inBrowser, () => {
       await page.getByRole('link', { name: 'Node' }).click()
       expect(await page.getByRole('alert').first().textContent()).toMatch(/scope/)
     }))
-
-  test('works by keyboard alone', () =>
-    signedIn(async ({ page, server: { engine } }) => {
-      const user = await engine.accounts.create({ email: 'user@example.org', plan: 'free' })
-      const reach = async (name: string): Promise<void> => {
-        const focused = () =>
-          page.evaluate(
-            () => document.activeElement?.getAttribute('aria-label') ?? document.activeElement?.textContent?.trim(),
-          )
-        for (let tabs = 0; tabs < 40 && (await focused()) !== name; tabs++) await page.keyboard.press('Tab')
-        expect(await focused()).toBe(name)
-      }
-      await reach('Node')
-      await page.keyboard.press('Enter')
-      await page.getByRole('heading', { name: 'Over time' }).waitFor()
-      await reach('Accounts')
-      await page.keyboard.press('Enter')
-      await row(page, 'user@example.org').waitFor()
-      await reach('Delete user@example.org')
-      await page.keyboard.press('Enter')
-      await page.getByRole('dialog').waitFor()
-      await reach('Delete the account')
-      await page.keyboard.press('Enter')
-      await expect.poll(() => engine.accounts.find(user.id)).toBeUndefined()
-    }))
 })

@@ -2,6 +2,7 @@ import type { Page } from 'playwright-core'
 import { describe, expect, test } from 'vitest'
 import { inBrowser } from '../../../support/browser.ts'
 import { type ConsoleServer, fillInKey } from '../../../support/console-server.ts'
+import { Keyboard } from '../../../support/keyboard.ts'
 import { expectGoodLooks } from '../../../support/looks.ts'
 import { consoles, keep } from './opened.ts'
 
@@ -93,26 +94,15 @@ describe('a selection of pins in the console', inBrowser, () => {
   test('is made, deleted and restored by keyboard alone', () =>
     signedIn(async ({ page, server }) => {
       await fill(page, server, 4)
-      const press = (key: string) => page.keyboard.press(key)
-      const focused = () =>
-        page.evaluate(() => document.activeElement?.getAttribute('aria-label') ?? document.activeElement?.textContent)
-      const go = async (label: string): Promise<void> => {
-        for (let i = 0; i < 60 && (await focused()) !== label; i++) await press('Tab')
-        expect(await focused()).toBe(label)
-      }
-      await go('Select pin 4')
-      await press('Space')
-      await go('Select pin 2')
-      await press('Shift+Space')
+      const keys = new Keyboard(page)
+      await keys.use('Select pin 4', 'Space')
+      await keys.use('Select pin 2', 'Shift+Space')
       await bar(page).getByText('3 pins selected').waitFor()
-      await go('Delete…')
-      await press('Enter')
-      await go('Delete 3 pins')
-      await press('Enter')
+      await keys.use('Delete…')
+      await keys.use('Delete 3 pins')
       await changes(page).getByText('3 pins deleted').waitFor()
-      await expect.poll(focused).toBe('Changes')
-      await go('Undo')
-      await press('Enter')
+      await expect.poll(() => page.evaluate(() => document.activeElement?.textContent)).toBe('Changes')
+      await keys.use('Undo')
       await changes(page).getByText('3 pins restored').waitFor()
       await expect.poll(() => names(page)).toHaveLength(4)
     }))
