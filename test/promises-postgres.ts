@@ -7,6 +7,7 @@ const batch = (name: string) => ({ file: 'test/adapters/postgres/commit-batches.
 const moved = (name: string) => ({ file: 'test/wiring/move-catalogue.test.ts', name })
 const signIn = (name: string) => ({ file: 'test/adapters/postgres/sign-in.test.ts', name })
 
+const retired = (name: string) => ({ file: 'test/adapters/postgres/postgres-retirements.test.ts', name })
 const offers = (name: string) => ({ file: 'test/adapters/postgres/postgres-offers.test.ts', name })
 
 const past = (name: string) => ({ file: 'test/wiring/catalogue-past.test.ts', name })
@@ -257,6 +258,41 @@ const promises: readonly KeptPromise[] = [
     find: 'const GAP = 1_000_000_000',
     replace: 'const GAP = -1_000_000_000',
     test: past('by an earlier state: keeps all holds and'),
+  },
+  {
+    promise: 'a moved record uses a hold that the new node has placed',
+    file: 'adapters/postgres/moved-records.ts',
+    find: '  const placed = (await holds.place(requests)).flatMap',
+    replace: '  const placed = (await holds.place(requests).catch(() => [])).flatMap',
+    test: retired('a record keeps its former hold until'),
+  },
+  {
+    promise: 'a move compares the former hold of a record before it changes the record',
+    file: 'adapters/postgres/moved-records.ts',
+    find: 'now?.holdId === record.holdId &&',
+    replace: 'now !== undefined &&',
+    test: retired('a record whose hold has changed meanwhile'),
+  },
+  {
+    promise: 'the former hold of a moved record ends with the move',
+    file: 'adapters/postgres/moved-records.ts',
+    find: '        same.map(({ record }) => record.holdId),\n',
+    replace: '        same.slice(0, 0).map(({ record }) => record.holdId),\n',
+    test: retired('moves all records of a root, and the'),
+  },
+  {
+    promise: 'a node retires only without content',
+    file: 'adapters/postgres/postgres-retirements.ts',
+    find: '    if (found?.isEmpty !== true) return false\n',
+    replace: '    if (found === undefined) return false\n',
+    test: retired('moves all records of a root, and the'),
+  },
+  {
+    promise: 'a moved removed record stays unreadable',
+    file: 'adapters/postgres/moved-records.ts',
+    find: "table === 'records' ? expiresAt : 0",
+    replace: 'expiresAt',
+    test: retired('removed records in their undo period move'),
   },
   {
     promise: 'a node releases nothing before it has offered its content to a restored database',

@@ -46,6 +46,7 @@ export const COMMANDS: ReadonlyMap<HelpTopic, () => Promise<Command>> = new Map<
   ['takedown list', async () => (await import('./takedown-commands.ts')).listTakedowns],
   ['takedown remove', async () => (await import('./takedown-commands.ts')).removeTakedown],
   ['node list', async () => (await import('./node-commands.ts')).listNodes],
+  ['node retire', async () => (await import('./retire-command.ts')).retireNode],
   ['account create', async () => (await import('./account-commands.ts')).createAccount],
   ['account list', async () => (await import('./account-commands.ts')).listAccounts],
   ['account set-plan', async () => (await import('./account-commands.ts')).setAccountPlan],

@@ -53,6 +53,7 @@ The node, for its owner, through the running server or on its data directory:
   takedown remove        Unblock content
   takedown list          List blocked content, with reasons
   node list              List the nodes of a fleet
+  node retire            Move the content of a node to another node
 
 Accounts and keys, on the data directory, with or without a running server:
   account create         Create an account with an API key

@@ -34,6 +34,7 @@ export interface OwnerNode {
   takeDown(takedown: { cid: string; path: string; reason: string; status: 410 | 451 }): Promise<JsonObject>
   liftTakedown(target: { cid: string; path: string }): Promise<void>
   nodes(): Promise<readonly JsonObject[]>
+  retireNode(id: string, to: string): Promise<void>
 }
 
 export interface OwnerWork<Name extends string, Switch extends string>
@@ -109,6 +110,9 @@ function remoteNode(client: HoldfastClient): OwnerNode {
       await client.request('DELETE', `/takedowns/${encodeURIComponent(cid)}`, { query: path === '' ? {} : { path } })
     },
     nodes: async () => listOf(await client.request('GET', '/nodes'), 'nodes'),
+    retireNode: async (id, to) => {
+      await client.request('POST', `/nodes/${encodeURIComponent(id)}/retire`, { json: { to } })
+    },
   }
 }
 
@@ -152,6 +156,7 @@ function localNode(engine: Engine): OwnerNode {
     },
     liftTakedown: target => engine.takedowns.remove(target),
     nodes: async () => (await engine.nodes.list()).map(nodeRow),
+    retireNode: (id, to) => engine.nodes.retire(id, { to }),
     async *accounts() {
       for await (const accounts of engine.accounts.pages()) {
         for (const account of accounts) {

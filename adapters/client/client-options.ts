@@ -171,6 +171,7 @@ export const OWNER_CALLS: CallFields<Owner> = {
   deliveries: { 0: { ...page, failed: true } },
   resend: {},
   nodes: {},
+  retireNode: { 1: { to: true } },
   audit: { 0: { ...auditFilter, ...page } },
   exportAudit: { 1: { ...auditFilter, signal: true } },
 }

@@ -261,6 +261,15 @@ export class Owner {
   }
 
   /**
+   * Begins to move the content of a node to the node `to`. {@link nodes} shows the progress.
+   * @throws HoldfastError `NOT_FOUND`; `CONFLICT` if a node is down, or a node was started with a cluster on it
+   * @example await client.owner.retireNode('c', { to: 'b' })
+   */
+  async retireNode(id: string, { to }: { to: string }): Promise<void> {
+    await this.#json('POST', `/nodes/${pathPart(id, 'the id')}/retire`, { json: { to } })
+  }
+
+  /**
    * Returns a page of the audit log, newest first. A page may be empty although another page follows.
    * @example const { rows } = await client.owner.audit({ limit: 20 })
    */

@@ -1,9 +1,9 @@
 import type { FleetNodes, KnownNode, ListedNode } from '../../src/catalogue/fleet.ts'
 import type { Clock } from '../../src/domain/clock.ts'
+import { beginRetirement } from './begin-retirement.ts'
 import { IS_THERE, NodeList } from './node-list.ts'
 import { HAS_ENDED } from './node-states.ts'
 import type { Postgres } from './postgres.ts'
-import { retireNode } from './retire-node.ts'
 
 const HEARTBEAT_MS = 5_000
 const CACHE_MS = 2_000
@@ -75,7 +75,7 @@ export class Nodes implements FleetNodes {
   }
 
   async retire(id: string, to: string): Promise<void> {
-    await retireNode(this.#database, id, to)
+    await beginRetirement(this.#database, id, to)
   }
 
   async #heartbeat(seen: string, isLeaving: boolean): Promise<void> {

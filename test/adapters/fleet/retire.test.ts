@@ -1,7 +1,9 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { pseudoRandom } from '../../support/bytes.ts'
 import { type Fleet, type FleetNode, TWO_CLUSTERS, withFleet } from '../../support/fleet.ts'
+import { openNodeProcesses } from '../../support/fleet-processes.ts'
 import { needsPostgres, startPostgres, type TestPostgres } from '../../support/postgres-server.ts'
 
 /** Another node reacts after a moment, or much later on a busy machine. */
@@ -20,10 +22,11 @@ describe('a node that retires', { timeout: 120_000, ...needsPostgres }, () => {
     const given = { account, name, cluster }
     return (await node.engine.pins.upload([pseudoRandom(bytes, name)], given)).record
   }
-  const read = async (node: FleetNode, cid: string): Promise<[number, number]> => {
-    const answer = await fetch(`${node.url}/ipfs/${cid}`)
+  const readAt = async (url: string, cid: string): Promise<[number, number]> => {
+    const answer = await fetch(`${url}/ipfs/${cid}`)
     return [answer.status, (await answer.arrayBuffer()).byteLength]
   }
+  const read = (node: FleetNode, cid: string) => readAt(node.url, cid)
   const query = async (url: string, text: string) => {
     const client = new pg.Client({ connectionString: url })
     await client.connect()
@@ -99,5 +102,53 @@ describe('a node that retires', { timeout: 120_000, ...needsPostgres }, () => {
         ),
       ).toEqual([{ roots: 0, holds: 0 }])
     })
+  })
+
+  test('continues after kills of both nodes and cut connections', async () => {
+    const database = await server.fresh()
+    const { a, b, close } = await openNodeProcesses(database)
+    const send = async (name: string): Promise<string> => {
+      const form = new FormData()
+      form.set('file', new Blob([pseudoRandom(70_000, name)]), name)
+      const { status, json } = await b.call<{ cid: string }>('POST', '/api/v3/files', form, { 'x-cluster': 'second' })
+      expect(status).toBe(201)
+      return json.cid
+    }
+    const memberships = async (): Promise<string[]> => {
+      const { json } = await a.call<{ nodes: Array<{ membership: string }> }>('GET', '/admin/v1/nodes')
+      return json.nodes.map(({ membership }) => membership)
+    }
+    try {
+      const cids: string[] = []
+      for (let i = 0; i < 300; i += 10) {
+        cids.push(...(await Promise.all(Array.from({ length: 10 }, (_, j) => send(`content ${i + j}`)))))
+      }
+      // Both have the configuration in one array.
+      for (const cluster of a.config.clusters ?? []) Object.assign(cluster, { node: 'a' })
+      for (const node of [a, b]) {
+        await node.kill()
+        await node.start()
+      }
+      expect((await a.call('POST', '/admin/v1/nodes/b/retire', { to: 'a' })).status).toBe(202)
+      for (const node of [b, a, a]) {
+        await query(
+          database,
+          "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'holdfast'",
+        )
+        await sleep(100)
+        expect(await memberships()).toEqual(['active', 'retiring'])
+        await node.kill()
+        await node.start()
+      }
+      await expect.poll(memberships, PATIENCE).toEqual(['active', 'retired'])
+      await b.call('POST', '/admin/v1/gc', { graceSeconds: 0 })
+      await b.kill()
+      for (const cid of cids) expect([cid, ...(await readAt(a.gateway, cid))]).toEqual([cid, 200, 70_000])
+      const { json } = await a.call<{ found: object }>('POST', '/admin/v1/reconcile', { dryRun: true })
+      // A hold that a killed node had not used yet ends ten minutes later.
+      expect(Object.keys(json.found).filter(kind => kind.startsWith('record'))).toEqual([])
+    } finally {
+      await close()
+    }
   })
 })

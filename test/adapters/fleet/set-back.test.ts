@@ -28,11 +28,12 @@ describe('a database that was set back', { timeout: 120_000, ...needsPostgres },
       () => 'it ran',
       ({ message }: Error) => message,
     )
-  const isRead = async (node: FleetNode, cid: string): Promise<boolean> => {
-    const answer = await fetch(`${node.url}/ipfs/${cid}`)
+  const statusAt = async (url: string, cid: string): Promise<number> => {
+    const answer = await fetch(`${url}/ipfs/${cid}`)
     await answer.arrayBuffer()
-    return answer.status === 200
+    return answer.status
   }
+  const isRead = async (node: FleetNode, cid: string): Promise<boolean> => (await statusAt(node.url, cid)) === 200
   const roots = async (node: FleetNode): Promise<number> => (await node.engine.stats()).roots.complete.count
 
   test('loses nothing that some node has, and releases after all offered', async () => {
@@ -124,13 +125,12 @@ describe('a database that was set back', { timeout: 120_000, ...needsPostgres },
         .poll(async () => (await b.call('POST', '/admin/v1/reconcile', { force: true })).status, PATIENCE)
         .toBe(200)
       for (const cid of cids) {
-        const isThere = async (): Promise<number> => (await fetch(`${a.gateway}/ipfs/${cid}`)).status
-        await expect.poll(isThere, PATIENCE).toBe(200)
+        await expect.poll(() => statusAt(a.gateway, cid), PATIENCE).toBe(200)
       }
       await expect.poll(() => leftIn(database), PATIENCE).toMatchObject({ offers: 0 })
       for (const node of [a, b]) await node.call('POST', '/admin/v1/gc', { graceSeconds: 0 })
       await b.kill()
-      for (const cid of cids) expect([cid, (await fetch(`${a.gateway}/ipfs/${cid}`)).status]).toEqual([cid, 200])
+      for (const cid of cids) expect([cid, await statusAt(a.gateway, cid)]).toEqual([cid, 200])
     } finally {
       await close()
     }

@@ -3,6 +3,7 @@ import type { Postgres } from '../../../adapters/postgres/postgres.ts'
 import { postgresAccess } from '../../../adapters/postgres/postgres-access.ts'
 import { postgresContent } from '../../../adapters/postgres/postgres-content.ts'
 import type { Offers } from '../../../src/catalogue/offers.ts'
+import type { Retirements } from '../../../src/catalogue/retirements.ts'
 import { BlockTable } from '../../../src/ledger/block-table.ts'
 import { CatalogueHolds } from '../../../src/ledger/catalogue-holds.ts'
 import { Claims } from '../../../src/ledger/claims.ts'
@@ -17,6 +18,7 @@ import { withTempDir } from '../../support/temp-dir.ts'
 /** A node: its ledger in SQLite and the shared catalogue. */
 export interface TestNode extends ContentCatalogue {
   offers: Offers
+  retirements: Retirements
   ledger: CatalogueHolds
   db: Database
 }
@@ -46,12 +48,13 @@ export function withNode(
     const holds = new Holds(db, roots)
     const blocks = new BlockTable(db)
     const ledger = new CatalogueHolds({ roots, holds, blocks, claims: new Claims(db, blocks, queue), queue })
-    const { content, offers } = postgresContent(database, ledger, { name, number }, EXTERNAL)
+    const { content, offers, retirements } = postgresContent(database, ledger, { name, number }, EXTERNAL)
     try {
       await run({
         ...postgresAccess(database, name),
         ...content,
         offers,
+        retirements,
         ...surroundings(database, { db, queue, roots, holds }),
         ...{ ledger, db },
       })

@@ -29,7 +29,7 @@ const RETIRE = `
  * @throws HoldfastError `NOT_FOUND`; `CONFLICT` if a node is down, a configuration still keeps clusters on the node, or
  * its content is on another system
  */
-export async function retireNode(database: Postgres, id: string, to: string): Promise<void> {
+export async function beginRetirement(database: Postgres, id: string, to: string): Promise<void> {
   await database.transaction(async sql => {
     // No node joins with another configuration meanwhile.
     await sql.run('LOCK TABLE nodes IN EXCLUSIVE MODE')

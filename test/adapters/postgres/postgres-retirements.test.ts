@@ -1,0 +1,164 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { migrate } from '../../../adapters/postgres/migrate.ts'
+import { Postgres } from '../../../adapters/postgres/postgres.ts'
+import { migrations } from '../../../adapters/postgres/schema.ts'
+import type { MovedRoot } from '../../../src/catalogue/retirements.ts'
+import { commit, DAG, dagOf, NO_LIMITS, NOW, record, request, SIZES } from '../../catalogue/content-support.ts'
+import { needsPostgres, startPostgres, type TestPostgres } from '../../support/postgres-server.ts'
+import { type TestNode, withAccounts, withNode } from './catalogue-in-postgres.ts'
+import { emptied } from './emptied.ts'
+
+const OLD = { name: 'old', id: 'old', number: 0 }
+
+describe('content of a retiring node', needsPostgres, () => {
+  let server: TestPostgres
+  let database: Postgres
+  beforeAll(async () => {
+    server = await startPostgres()
+    database = await Postgres.open({ url: await server.fresh() })
+    await migrate(database, migrations)
+  })
+  beforeEach(async () => {
+    await emptied(database)
+    await withAccounts(database)
+    const node = 'INSERT INTO nodes (name, number, id, url, state, retire_to) VALUES ($1, $2, $1, $1, $3, $4)'
+    await database.command(node, ['old', 0, 'retiring', 'new'])
+    await database.command(node, ['new', 1, 'active', null])
+  })
+  afterAll(async () => {
+    await database?.close()
+    await server?.stop()
+  })
+
+  const bothNodes = (run: (from: TestNode, to: TestNode) => Promise<void>) =>
+    withNode(database, 'old', from => withNode(database, 'new', to => run(from, to), 1), 0)
+  const staged = async ({ retirements, stage }: TestNode): Promise<MovedRoot[]> => {
+    const { roots } = await retirements.roots(OLD, 0)
+    const taken: MovedRoot[] = []
+    for (const { id: from, codec, multihash } of roots) {
+      taken.push({ from, backendId: 0, stagedRootId: await stage(0), dag: { codec, multihash, ...SIZES } })
+    }
+    return taken
+  }
+  const roots = ({ ledger }: TestNode): number => ledger.rootsAfter(0, 100).length
+  const nodeOf = async (id: string, table = 'records') =>
+    await database.reading.first<{ node: string; state: string }>(
+      `SELECT node, state FROM holds WHERE id = (SELECT hold_id FROM ${table} WHERE id = $1)`,
+      [id],
+    )
+  const countOf = async (table: string): Promise<number> =>
+    (await database.reading.first<{ count: number }>(`SELECT COUNT(*) AS count FROM ${table}`))?.count ?? 0
+
+  test('moves all records of a root, and the former node becomes empty', async () => {
+    await bothNodes(async (from, to) => {
+      // More than one transaction moves.
+      await commit(
+        from,
+        Array.from({ length: 60 }, (_, i) => record(`r${i}`, { accountId: i % 2 === 0 ? 'one' : 'two' })),
+      )
+      const before = await from.records.usage('one', NOW)
+      expect(await to.retirements.finish(OLD)).toBe(false)
+      expect(await to.retirements.move(await staged(to))).toBe(60)
+      await from.records.finishRemovals()
+      expect([roots(from), roots(to), from.ledger.holdsAfter('', 99), to.ledger.holdsAfter('', 99).length]).toEqual([
+        0,
+        1,
+        [],
+        60,
+      ])
+      expect((await from.records.get('r7'))?.status).toBe('pinned')
+      expect(await from.records.usage('one', NOW)).toEqual(before)
+      expect([await countOf('roots'), await countOf('holds')]).toEqual([1, 60])
+      expect((await to.retirements.roots(OLD, 0)).roots).toEqual([])
+      expect(await to.retirements.finish(OLD)).toBe(true)
+      expect(await to.retirements.nodes()).toEqual([])
+    })
+  })
+
+  test('a record keeps its former hold until the new one is placed', async () => {
+    await bothNodes(async (from, to) => {
+      await commit(from, [record('r1')])
+      const moved = await staged(to)
+      const { place } = to.ledger
+      to.ledger.place = () => Promise.reject(new Error('it was killed'))
+      await expect(to.retirements.move(moved)).rejects.toThrow('it was killed')
+      to.ledger.place = place
+      await from.records.finishRemovals()
+      expect([await nodeOf('r1'), roots(from)]).toEqual([{ node: 'old', state: 'used' }, 1])
+      expect(await to.retirements.move(moved)).toBe(1)
+      await from.records.finishRemovals()
+      expect([await nodeOf('r1'), roots(from), roots(to)]).toEqual([{ node: 'new', state: 'used' }, 0, 1])
+    })
+  })
+
+  test('a record whose hold has changed meanwhile is not moved', async () => {
+    await bothNodes(async (from, to) => {
+      await commit(from, [record('removed'), record('replaced')])
+      const moved = await staged(to)
+      const { place } = to.ledger
+      to.ledger.place = async wanted => {
+        const placed = await place.call(to.ledger, wanted)
+        await from.records.discard('removed')
+        await database.command(
+          "INSERT INTO holds (id, node, root_id, state) SELECT 'hold 999', node, root_id, 'used' FROM holds WHERE node = 'old' AND state = 'used' LIMIT 1",
+        )
+        await database.command("UPDATE records SET hold_id = 'hold 999' WHERE id = 'replaced'")
+        return placed
+      }
+      expect(await to.retirements.move(moved)).toBe(0)
+      expect(await to.records.get('removed')).toBeUndefined()
+      expect(await nodeOf('replaced')).toEqual({ node: 'old', state: 'used' })
+      expect([roots(to), to.ledger.holdsAfter('', 9)]).toEqual([0, []])
+    })
+  })
+
+  test('removed records in their undo period move, unreadable as before', async () => {
+    await bothNodes(async (from, to) => {
+      await commit(from, [record('removed')])
+      const columns = await database.reading.first<{ names: string }>(
+        `SELECT string_agg(column_name, ', ') AS names FROM information_schema.columns
+         WHERE table_name = 'removed_records' AND table_schema = current_schema() AND column_name <> 'change_id'`,
+      )
+      const names = columns?.names ?? ''
+      await database.command(`INSERT INTO removed_records (${names}, change_id) SELECT ${names}, 1 FROM records`)
+      await database.command("UPDATE holds SET state = 'kept'")
+      await database.command('DELETE FROM records')
+      expect(await to.retirements.move(await staged(to))).toBe(1)
+      await from.records.finishRemovals()
+      await to.records.finishRemovals()
+      expect([await nodeOf('removed', 'removed_records'), roots(from), roots(to)]).toEqual([
+        { node: 'new', state: 'kept' },
+        0,
+        1,
+      ])
+      const { until } = to.db.prepare<[], { until: number | null }>('SELECT live_until AS until FROM roots').get() ?? {}
+      expect(until).toBe(0)
+    })
+  })
+
+  test('records that wait on the retiring node wait on the other', async () => {
+    await bothNodes(async (from, to) => {
+      const waiting = record('waiting', { dag: dagOf('w') })
+      await request(from, waiting, NO_LIMITS)
+      const step = { node: OLD, homeOf: () => 0, now: NOW }
+      const { changes, count } = await to.retirements.moveWaiting(step)
+      expect([count, changes.map(({ record: { id, status } }) => [id, status])]).toEqual([1, [['waiting', 'pinning']]])
+      const fetches = await database.reading.all<{ node: string }>(
+        'SELECT node FROM fetches WHERE id = (SELECT fetch_id FROM records)',
+      )
+      expect(fetches).toEqual([{ node: 'new' }])
+      expect((await to.retirements.moveWaiting(step)).count).toBe(0)
+    })
+  })
+
+  test('a DAG that the other node already has stays one root', async () => {
+    await bothNodes(async (from, to) => {
+      await commit(to, [record('own', { clusterId: 'there' })])
+      await commit(from, [record('moved')])
+      expect(await to.retirements.move(await staged(to))).toBe(1)
+      await from.records.finishRemovals()
+      expect([roots(from), roots(to), await countOf('roots')]).toEqual([0, 1, 1])
+      expect(to.ledger.find(0, DAG)).toBeDefined()
+    })
+  })
+})
