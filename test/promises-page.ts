@@ -166,7 +166,7 @@ export const pagePromises: readonly KeptPromise[] = [
     promise: 'a phone shows the list of pins without scrolling sideways',
     file: `${page}/style.css`,
     find: '    grid-template-columns: auto minmax(0, 1fr) auto;\n    align-items: center;\n',
-    replace: '    min-width: 30rem;\n',
+    replace: '    grid-template-columns: 20rem 20rem;\n',
     test: states('content', 'looks good with uploads in every state'),
   },
   {
