@@ -9,6 +9,8 @@ const isHeavy = (process.env.HOLDFAST_TEST_HEAVY ?? '') !== ''
 const options = isHeavy ? needsPostgres : needs(false, 'rolling restarts run with HOLDFAST_TEST_HEAVY=1 only')
 /** As in compose.fleet.yaml. */
 const DRAIN_SECONDS = 5
+/** Time after which each proxy has seen that a node is ready, as the guide says. */
+const CHECKED_MS = 2_000
 /** Statuses of the proxy itself. The free nginx does not notice that a node is stopping. */
 const OF_PROXY = /broken|proxy/
 
@@ -53,6 +55,7 @@ describe.each([2, 3] as const)('%d nodes under load', options, count => {
           expect(await server.ended()).toBe(0)
           await node.start()
           await expect.poll(async () => (await fetch(`${node.url}/ready`)).status).toBe(200)
+          await new Promise(resolve => setTimeout(resolve, CHECKED_MS))
         }
         const answers = await load.end()
         console.log(count, name, 'restarts', JSON.stringify(answers))

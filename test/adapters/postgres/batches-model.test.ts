@@ -79,7 +79,7 @@ describe('random batches of commits', needsPostgres, () => {
     await server?.stop()
   })
 
-  test('have the outcomes of commits one at a time', { timeout: 60_000 + 20 * BATCHES }, async () => {
+  test('have the outcomes of commits one at a time', { timeout: 60_000 + 60 * BATCHES }, async () => {
     const seed = Number(process.env.HOLDFAST_TEST_SEED ?? Date.now() % 1_000_000)
     const draws = new Draws(seed)
     const seen = new Set<string>()
