@@ -1,17 +1,21 @@
 // Makes the files of a release: `npm run release -- DIRECTORY`. The directory must not exist, or be empty.
-// It gets the package, the notes of the version and the checksums. A list has all packages of an installation (an SBOM
-// in the format CycloneDX). Installing needs a registry or a warm cache.
+// It gets the package, the notes of the version, a list of all packages (an SBOM in the format CycloneDX) and the
+// checksums.
 import { spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
-import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { globSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
+import { type Bill, billOfRelease, packagesOf } from './bill-of-materials.ts'
+import { type Metadata, published } from './bundled-packages.ts'
 import { notesOf } from './release-notes.ts'
 
 const ROOT = join(import.meta.dirname, '..')
 const SUMS = 'SHA256SUMS'
-const manifest = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as Record<string, unknown>
-const { name, version } = manifest as { name: string; version: string }
+const manifest = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as Metadata & {
+  name: string
+  version: string
+}
+const { name, version } = manifest
 
 function npm(args: readonly string[], cwd: string): string {
   const script = process.env.npm_execpath
@@ -23,22 +27,13 @@ function npm(args: readonly string[], cwd: string): string {
 }
 
 /**
- * Installs the packages of the lockfile without development packages, and lists what npm has installed. So the list also
- * has the packages that the build puts into the library.
+ * Lists the packages of an installation, in the versions of the lockfile, and the packages that the build put into the
+ * packed files.
  */
-function billOfMaterials(): string {
-  const directory = mkdtempSync(join(tmpdir(), 'holdfast-release-'))
-  try {
-    const { devDependencies: _, scripts: __, ...metadata } = manifest
-    writeFileSync(join(directory, 'package.json'), JSON.stringify(metadata))
-    for (const path of ['package-lock.json', 'tools/node-runtime/package.json', 'tools/react-native-stub']) {
-      cpSync(join(ROOT, path), join(directory, path), { recursive: true })
-    }
-    npm(['install', '--ignore-scripts', '--no-audit', '--no-fund'], directory)
-    return npm(['sbom', '--sbom-format=cyclonedx'], directory)
-  } finally {
-    rmSync(directory, { recursive: true, force: true })
-  }
+function billOfMaterials(): Bill {
+  const all = npm(['sbom', '--sbom-format=cyclonedx', '--package-lock-only'], ROOT)
+  const licences = globSync('dist/**/LICENSES.txt', { cwd: ROOT }).map(file => readFileSync(join(ROOT, file), 'utf8'))
+  return billOfRelease(JSON.parse(all) as Bill, published(manifest), licences.flatMap(packagesOf))
 }
 
 function sumsOf(directory: string): string {
@@ -57,7 +52,7 @@ mkdirSync(directory, { recursive: true })
 if (readdirSync(directory).length > 0) throw new Error(`${directory} is not empty`)
 const notes = notesOf(readFileSync(join(ROOT, 'CHANGELOG.md'), 'utf8'), version)
 npm(['pack', '--pack-destination', directory], ROOT)
-writeFileSync(join(directory, `${name}-${version}.cdx.json`), billOfMaterials())
+writeFileSync(join(directory, `${name}-${version}.cdx.json`), JSON.stringify(billOfMaterials(), null, 2))
 writeFileSync(join(directory, `${name}-${version}.md`), notes)
 writeFileSync(join(directory, SUMS), sumsOf(directory))
 console.log(readFileSync(join(directory, SUMS), 'utf8'))
