@@ -1,5 +1,8 @@
+import type { HeliaWithLibp2p } from '@helia/libp2p'
+import type { ServiceMap } from '@libp2p/interface'
 import { expect, test } from 'vitest'
 import { libraryFile } from './support/library.ts'
+import { withNodes } from './support/node.ts'
 
 /**
  * Facts about the libraries of the network that our limits rely on, by file. The libraries export few of them. If a new
@@ -65,3 +68,17 @@ test('records of the DHT have the prefixes that are limited', async () => {
   expect(String(toProviderKey('/dht/provider', 'cid', 'peer'))).toBe('/dht/provider/cid/peer')
   expect(String(bufferToRecordKey('/dht/record', Buffer.of(0)))).toBe('/dht/record/aa')
 })
+
+/** Limits and attacks cover these. A client of the DHT takes no records of others, and identify push stays out. */
+const SPOKEN = ['/ipfs/bitswap/1.2.0', '/ipfs/id/1.0.0', '/ipfs/ping/1.0.0']
+
+test.each([
+  ['off', SPOKEN],
+  ['client', SPOKEN],
+  ['server', [...SPOKEN, '/ipfs/lan/kad/1.0.0'].toSorted()],
+] as const)('a node with the DHT %s speaks no other protocols', (dht, spoken) =>
+  withNodes([() => ({ config: { dht } })], async node => {
+    const { libp2p } = node.helia as HeliaWithLibp2p<ServiceMap>
+    expect(libp2p.getProtocols().toSorted()).toEqual(spoken)
+  }),
+)

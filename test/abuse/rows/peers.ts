@@ -1,48 +1,20 @@
 import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
-import type { StreamHandler } from '@libp2p/interface'
+import type { Libp2p, PrivateKey, StreamHandler } from '@libp2p/interface'
 import { multiaddr } from '@multiformats/multiaddr'
-import { CODEC } from '../../../src/ipld/cid.ts'
 import { varintBytes } from '../../../src/ipld/varint.ts'
-import { blockOf } from '../../pins/fetches/support/dags.ts'
 import type { AbusedServer } from '../abused-server.ts'
 import { lines, withHostileNode } from '../hostile-peer.ts'
+import { address, field, framed, IDENTIFY, many } from '../peer-messages.ts'
 import type { AbuseRow } from '../row.ts'
 
-const IDENTIFY = '/ipfs/id/1.0.0'
-/** The DHT of private networks. */
-const KAD = '/ipfs/lan/kad/1.0.0'
 const BITSWAP = '/ipfs/bitswap/1.2.0'
 const IDENTIFY_BYTES = 8 * 1024
 const IDENTIFY_MESSAGES = 10
 const STREAMS = 100
 /** Hosts of attackers. Other peers connect from 127.0.0.1. */
 const ATTACKER = '127.0.0.2'
-
-function field(number: number, bytes: Uint8Array): Buffer {
-  return Buffer.concat([varintBytes((number << 3) | 2), varintBytes(bytes.length), bytes])
-}
-
-function framed(message: Uint8Array): Buffer {
-  return Buffer.concat([varintBytes(message.length), message])
-}
-
-/** Encodes a different address with a port for each number. */
-function address(number: number): Buffer {
-  return Buffer.concat([Buffer.of(4, 203, 0, 113, number >> 16), Buffer.of(6, (number >> 8) & 0xff, number & 0xff)])
-}
-
-/** Fills a message with fields, each made from its number. Numbers continue from `first`. */
-function many(first: number, most: number, make: (number: number) => Buffer): Buffer[] {
-  const fields: Buffer[] = []
-  for (let bytes = 0, number = first; ; number++) {
-    const next = make(number)
-    bytes += next.length
-    if (bytes > most) return fields
-    fields.push(next)
-  }
-}
 
 /** Answers a request to identify itself with as many fields as the limits of identify allow. */
 function identifiesWith(publicKey: Uint8Array, make: (number: number) => Buffer): StreamHandler {
@@ -79,6 +51,41 @@ function identifyThenOpen(server: AbusedServer, make: (number: number) => Buffer
   })
 }
 
+/** Signs a record of its addresses, as full as a message of identify allows. */
+async function signedRecord(libp2p: Libp2p, key: Uint8Array, sequence: number): Promise<Buffer> {
+  const addresses = many(0, IDENTIFY_BYTES - 300, number => field(3, field(1, address(number))))
+  const own = field(1, libp2p.peerId.toMultihash().bytes)
+  const payload = Buffer.concat([own, Buffer.of(2 << 3), varintBytes(sequence), ...addresses])
+  const parts = [Buffer.from('libp2p-peer-record'), Buffer.of(3, 1), payload]
+  const { privateKey } = Reflect.get(libp2p, 'components') as { privateKey: PrivateKey }
+  const signature = await privateKey.sign(Buffer.concat(parts.map(framed)))
+  return Buffer.concat([field(1, key), field(2, Buffer.of(3, 1)), field(3, payload), field(5, signature)])
+}
+
+/** Connects again and again. Each time it identifies itself with newer signed addresses. */
+function signAgain(server: AbusedServer, times: number): Promise<number> {
+  return withHostileNode({}, async libp2p => {
+    const key = libp2p.peerId.toMultihash().digest
+    let asked = Promise.withResolvers<void>()
+    let sequence = 1
+    await libp2p.handle(IDENTIFY, async stream => {
+      stream.send(framed(Buffer.concat([field(1, key), field(8, await signedRecord(libp2p, key, sequence++))])))
+      await stream.close()
+      asked.resolve()
+    })
+    for (let time = 0; time < times; time++) {
+      asked = Promise.withResolvers()
+      const connection = await libp2p.dial(multiaddr(server.peerAddress))
+      await asked.promise
+      await connection.close()
+      // The server takes five connections a second.
+      await new Promise(resolve => setTimeout(resolve, 210))
+    }
+    if (sequence <= times) throw new Error('the server did not ask the peer to identify itself')
+    return (await server.ask('/health')).status
+  })
+}
+
 function portOf(server: AbusedServer): number {
   return Number(/\/tcp\/(\d+)\//.exec(server.peerAddress)?.[1])
 }
@@ -90,51 +97,6 @@ async function socketTo(server: AbusedServer): Promise<Socket> {
   await Promise.race([once(socket, 'connect').catch(() => undefined), once(socket, 'close')])
   return socket
 }
-
-/** Sends back each ping. */
-const echo: StreamHandler = async stream => {
-  for await (const ping of stream) stream.send(ping)
-}
-
-/** Answers every request of the DHT with the same message. */
-function answersWith(message: Uint8Array): StreamHandler {
-  return async stream => {
-    for await (const _ of stream) {
-      for (let at = 0; at < message.length; at += 65_536) {
-        if (!stream.send(message.subarray(at, at + 65_536))) await stream.onDrain()
-      }
-    }
-  }
-}
-
-/** Lets the server ask a hostile peer of its DHT for the providers of a CID. */
-function askDht(server: AbusedServer, response: Buffer): Promise<number> {
-  return withHostileNode(
-    { handlers: { [KAD]: answersWith(framed(response)), '/ipfs/ping/1.0.0': echo } },
-    async libp2p => {
-      const protocols = [IDENTIFY, KAD].map(name => field(3, Buffer.from(name)))
-      const own = framed(
-        Buffer.concat([field(1, libp2p.peerId.toMultihash().digest), field(2, address(1)), ...protocols]),
-      )
-      await libp2p.handle(IDENTIFY, async stream => {
-        stream.send(own)
-        await stream.close()
-      })
-      await libp2p.dial(multiaddr(server.peerAddress))
-      await new Promise(resolve => setTimeout(resolve, 1_000))
-      const { cid } = blockOf(CODEC.raw, randomBytes(32))
-      await server.askJson('POST', `/api/v3/files/pin/${cid}`, {})
-      return (await server.ask('/health')).status
-    },
-  )
-}
-
-/** Encodes an answer to any request: a provider with addresses. */
-function provider(id: Uint8Array, addresses: readonly Uint8Array[]): Buffer {
-  return Buffer.concat([field(1, id), ...addresses.map(bytes => field(2, bytes))])
-}
-
-const ANY_ID = Buffer.concat([Buffer.of(0x12, 0x20), randomBytes(32)])
 
 export const rows: readonly AbuseRow[] = [
   {
@@ -198,21 +160,9 @@ export const rows: readonly AbuseRow[] = [
     },
   },
   {
-    name: 'a DHT peer that answers with hundreds of thousands of addresses',
+    name: 'a peer that signs hundreds of addresses at each connection',
     answers: [200],
-    request: server => {
-      const addresses = many(0, 4_000_000, number => field(2, address(number)))
-      return askDht(server, Buffer.concat([Buffer.of(8, 3), field(9, Buffer.concat([field(1, ANY_ID), ...addresses]))]))
-    },
-  },
-  {
-    name: 'a DHT peer that answers with tens of thousands of providers',
-    answers: [200],
-    request: server => {
-      const providers = Array.from({ length: 60_000 }, (_, number) =>
-        field(9, provider(Buffer.concat([Buffer.of(0x12, 0x20), randomBytes(32)]), [address(number)])),
-      )
-      return askDht(server, Buffer.concat([Buffer.of(8, 3), ...providers]))
-    },
+    longestStallMs: 500,
+    request: server => signAgain(server, 20),
   },
 ]
