@@ -7,9 +7,10 @@ import { afterEach, expect, test } from 'vitest'
 import { totpCode, totpStep } from '../../src/access/sign-in/totp.ts'
 import { migrations } from '../../src/storage/migrations.ts'
 import { killAtEveryStep } from '../support/killed-migration.ts'
+import { killStarts } from '../support/killed-starts.ts'
 import { needs } from '../support/needs.ts'
 import { hasSource, numberedLines, OLD_SOURCES, unpackSource, wayBack } from '../support/old-source.ts'
-import { runHoldfast, ServerProcess } from '../support/server-process.ts'
+import { type Env, runHoldfast, ServerProcess } from '../support/server-process.ts'
 import { withTempDir } from '../support/temp-dir.ts'
 import { unpack } from '../support/unpack.ts'
 import old from './fixtures/data-0.2.0.json' with { type: 'json' }
@@ -70,6 +71,23 @@ function digests(directory: string): Record<string, string> {
   return Object.fromEntries(paths.map(path => [path, createHash('sha256').update(readFileSync(path)).digest('hex')]))
 }
 
+/** Checks an upgraded node, its records and its blocks. */
+async function expectUpgraded(dataDir: string, flags: readonly string[]): Promise<void> {
+  const server = await ServerProcess.start(dataDir, flags)
+  await expectAll(server)
+  const { json } = await ask(server, '/auth/login', { email: 'ada@example.org', password: old.password })
+  const code = totpCode(base32upper.baseDecode(old.totpSecret), totpStep(Date.now()))
+  const login = { temporaryToken: json.temporaryToken, code }
+  expect(await ask(server, '/auth/2fa/verify-login', login)).toMatchObject({ status: 200 })
+  expect(await server.stop()).toBe(0)
+  const told = await runHoldfast(['reconcile', '--dry-run', '--json', '--data-dir', dataDir, ...flags])
+  expect(JSON.parse(told.stdout)).toMatchObject({
+    found: { 'cluster-unreachable': 1 },
+    findings: [{ what: 'elsewhere' }],
+  })
+  expect((await runHoldfast(['verify', '--data-dir', dataDir, ...flags])).code).toBe(0)
+}
+
 test('a rehearsal tells the change, and leaves the directory alone', () =>
   withOldNode(async ({ directory, dataDir, flags }) => {
     const before = digests(directory)
@@ -98,19 +116,16 @@ test.each([
 test('an upgrade that is killed at every step keeps everything', { timeout: 120_000 }, () =>
   withOldNode(async ({ dataDir, flags }) => {
     killAtEveryStep(join(dataDir, 'holdfast.db'), SCHEMA)
-    const server = await ServerProcess.start(dataDir, flags)
-    await expectAll(server)
-    const { json } = await ask(server, '/auth/login', { email: 'ada@example.org', password: old.password })
-    const code = totpCode(base32upper.baseDecode(old.totpSecret), totpStep(Date.now()))
-    const login = { temporaryToken: json.temporaryToken, code }
-    expect(await ask(server, '/auth/2fa/verify-login', login)).toMatchObject({ status: 200 })
-    expect(await server.stop()).toBe(0)
-    const told = await runHoldfast(['reconcile', '--dry-run', '--json', '--data-dir', dataDir, ...flags])
-    expect(JSON.parse(told.stdout)).toMatchObject({
-      found: { 'cluster-unreachable': 1 },
-      findings: [{ what: 'elsewhere' }],
-    })
-    expect((await runHoldfast(['verify', '--data-dir', dataDir, ...flags])).code).toBe(0)
+    await expectUpgraded(dataDir, flags)
+  }),
+)
+
+test('first starts that are killed at their steps keep everything', { timeout: 600_000 }, () =>
+  withOldNode(async ({ dataDir, flags }) => {
+    const start = (env: Env, nodeArgs: readonly string[]) =>
+      ServerProcess.start(dataDir, flags, env, undefined, nodeArgs)
+    expect(await killStarts(start)).toBeGreaterThan(5)
+    await expectUpgraded(dataDir, flags)
   }),
 )
 

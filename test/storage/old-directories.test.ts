@@ -7,10 +7,11 @@ import { compactDatabase, createEngine, type Engine, rehearseUpgrade } from '../
 import { migrations } from '../../src/storage/migrations.ts'
 import { callApi } from '../support/api-call.ts'
 import { killAtEveryStep } from '../support/killed-migration.ts'
+import { killStarts } from '../support/killed-starts.ts'
 import { needs } from '../support/needs.ts'
 import { hasSource, numberedLines, OLD_SOURCES, unpackSource } from '../support/old-source.ts'
 import { viaGateway } from '../support/read-back.ts'
-import { ServerProcess } from '../support/server-process.ts'
+import { type Env, ServerProcess } from '../support/server-process.ts'
 import { withDatabase } from '../support/store-inspection.ts'
 import { withTempDir } from '../support/temp-dir.ts'
 import { unpack } from '../support/unpack.ts'
@@ -77,6 +78,11 @@ function withUnopened(run: (dataDir: string, directory: string) => Promise<void>
   })
 }
 
+async function killFirstStarts(dataDir: string): Promise<void> {
+  const start = (env: Env, nodeArgs: readonly string[]) => ServerProcess.start(dataDir, [], env, undefined, nodeArgs)
+  expect(await killStarts(start)).toBeGreaterThan(5)
+}
+
 describe('a data directory of 0.1.0', () => {
   test('is rehearsed without a change', () =>
     withUnopened(async dataDir => {
@@ -88,9 +94,15 @@ describe('a data directory of 0.1.0', () => {
       expect(readFileSync(file).equals(before)).toBe(true)
     }))
 
-  test('keeps everything over an upgrade that is killed at every step', { timeout: 120_000 }, () =>
+  test.each([
+    [
+      'an upgrade that is killed at every step',
+      async (dataDir: string) => killAtEveryStep(join(dataDir, 'holdfast.db'), SCHEMA),
+    ],
+    ['first starts that are killed at their steps', killFirstStarts],
+  ])('keeps everything over %s', { timeout: 600_000 }, (_, upgrade) =>
     withUnopened(async dataDir => {
-      killAtEveryStep(join(dataDir, 'holdfast.db'), SCHEMA)
+      await upgrade(dataDir)
       const engine = await createEngine({ dataDir })
       try {
         await expectAll(engine)

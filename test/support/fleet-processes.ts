@@ -19,6 +19,8 @@ export class NodeProcess {
   readonly config: EngineConfig
   /** Seconds that it serves after SIGTERM. Applies from its next start. */
   drainSeconds = 60
+  /** Entry point of an older version, for its next start. Default: this version. */
+  main: string | undefined
   readonly #port: number
   #server: ServerProcess | null = null
 
@@ -45,7 +47,8 @@ export class NodeProcess {
     return `http://127.0.0.1:${this.#port + 1}`
   }
 
-  async start(): Promise<void> {
+  /** Starts the node, with further variables and flags of Node.js. @throws if it ends before it listens */
+  async start(env: Record<string, string> = {}, nodeArgs: readonly string[] = []): Promise<void> {
     await writeFile(this.configFile, JSON.stringify(this.config))
     const ports = ['--port', String(this.#port), '--gateway-port', String(this.#port + 1)]
     const args = ['--config', this.configFile, ...ports, '--no-console']
@@ -53,8 +56,9 @@ export class NodeProcess {
       HOLDFAST_BOOTSTRAP_KEY: KEY,
       HOLDFAST_GATEWAY_THREADS: '1',
       HOLDFAST_DRAIN_SECONDS: `${this.drainSeconds}`,
+      ...env,
     }
-    this.#server = await ServerProcess.start(this.dataDir, args, given, LONGEST_MS)
+    this.#server = await ServerProcess.start(this.dataDir, args, given, LONGEST_MS, nodeArgs, undefined, this.main)
   }
 
   /** Kills the process with SIGKILL, as a crash would. Resolves when it has ended. */
@@ -124,11 +128,13 @@ const CLUSTERS = ['first', 'second', 'third']
 /**
  * Starts two nodes: `a` keeps the cluster `first`, and `b` keeps `second`, the default cluster. With three nodes, `c`
  * keeps `third`. The caller closes them.
+ * @param main entry point of an older version
  */
 export async function openNodeProcesses(
   database: string,
   config: EngineConfig = {},
   count: 2 | 3 = 2,
+  main?: string,
 ): Promise<{ a: NodeProcess; b: NodeProcess; nodes: NodeProcess[]; close(): Promise<void> }> {
   const directory = await mkdtemp(join(tmpdir(), 'holdfast-nodes-'))
   const ids = ['a', 'b', 'c'].slice(0, count)
@@ -140,6 +146,7 @@ export async function openNodeProcesses(
   }
   const nodes: NodeProcess[] = []
   for (const id of ids) nodes.push(new NodeProcess(id, directory, await fixedPort(1), shared))
+  for (const node of nodes) node.main = main
   const [a, b, ...others] = nodes as [NodeProcess, NodeProcess, ...NodeProcess[]]
   const close = async (): Promise<void> => {
     await ServerProcess.killAll()
