@@ -87,6 +87,12 @@ describe('workflows', () => {
     expect(pinned).toEqual(cloned)
   })
 
+  test.each(workflows)('%s has the history where upgrades are tested', path => {
+    const jobs = read(path).split(/^ {2}(?=[\w-]+:$)/m)
+    const tested = jobs.filter(job => job.includes('npm run test:all'))
+    expect(tested.filter(job => !job.includes('fetch-depth: 0'))).toEqual([])
+  })
+
   test.each(workflows)('%s installs PostgreSQL', path => {
     expect(read(path)).toMatch(/apt-get install --yes .*\bpostgresql\b/)
   })
