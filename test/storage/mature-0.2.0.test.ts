@@ -124,7 +124,7 @@ test('first starts that are killed at their steps keep everything', { timeout: 6
   withOldNode(async ({ dataDir, flags }) => {
     const start = (env: Env, nodeArgs: readonly string[]) =>
       ServerProcess.start(dataDir, flags, env, undefined, nodeArgs)
-    expect(await killStarts(start)).toBeGreaterThan(5)
+    expect(await killStarts(start, 7)).toBeGreaterThan(5)
     await expectUpgraded(dataDir, flags)
   }),
 )

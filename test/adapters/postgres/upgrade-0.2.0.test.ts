@@ -40,7 +40,7 @@ function killAtSteps(node: NodeProcess): Promise<number> {
   return killStarts(async (...given) => {
     await node.start(...given)
     return node.server
-  })
+  }, 20)
 }
 
 const options = {
