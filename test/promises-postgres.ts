@@ -470,6 +470,20 @@ const promises: readonly KeptPromise[] = [
     test: pages('by status count only records that are'),
   },
   {
+    promise: 'a PostgreSQL search for a rare word does not read the list',
+    file: 'adapters/postgres/record-lists.ts',
+    find: 'this.#rows(question, isCommon ? by : bySorting, limit, offset)',
+    replace: 'this.#rows(question, by, limit, offset)',
+    test: pages('with a rare word visit its records alone'),
+  },
+  {
+    promise: 'a PostgreSQL search for a rare word counts by the index of words',
+    file: 'adapters/postgres/record-lists.ts',
+    find: 'limit === EXACT_MATCHES + 1 ? limit : conditions',
+    replace: 'limit < 0 ? limit : conditions',
+    test: pages('with a rare word visit its records alone'),
+  },
+  {
     promise: 'the number of records before a time leaves out newer ones of the same place',
     file: 'adapters/postgres/record-lists.ts',
     find: 'AND created_at >= ${time}\n',

@@ -43,6 +43,11 @@ export class Conditions {
 /** Records in a list, and their order. A cursor is the place of a record in this order. */
 export interface SqlOrder {
   by: string
+  /**
+   * The same order, which no index has. For a rare word, PostgreSQL could otherwise read the list in its order up to the
+   * end, because it takes the word for more common than it is.
+   */
+  bySorting: string
   /** SQL of a cursor as text. */
   cursor: string
   /** Adds the condition that a record is behind the cursor. */
@@ -59,6 +64,7 @@ export function orderOf(search: RecordSearch | undefined): SqlOrder {
   if (search === undefined || isBounded(search)) {
     return {
       by: isOldestFirst ? 'created_at, id' : NEWEST_FIRST,
+      bySorting: isOldestFirst ? 'created_at + 0, id' : 'created_at + 0 DESC, id DESC',
       cursor: "created_at || ' ' || id",
       startAfter: (conditions, cursor) => {
         const [, createdAt, id] = /^(-?\d{1,16}) (.+)$/.exec(cursor) ?? []
@@ -70,6 +76,7 @@ export function orderOf(search: RecordSearch | undefined): SqlOrder {
   }
   return {
     by: isOldestFirst ? 'seq' : 'seq DESC',
+    bySorting: isOldestFirst ? 'seq + 0' : 'seq + 0 DESC',
     cursor: 'seq::text',
     startAfter: (conditions, cursor) => {
       if (/^\d{1,16}$/.test(cursor)) conditions.add(`seq ${isBehind} ?`, Number(cursor))

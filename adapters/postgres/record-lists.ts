@@ -56,10 +56,13 @@ export class RecordLists {
 
   async walk(filter: RecordFilter, { after, limit }: PageRequest): Promise<Page<RecordRow>> {
     const { search } = filter
-    const conditions = search === undefined ? conditionsOf(filter) : await this.#walkedQuestion({ ...filter, search })
     const order = orderOf(search)
+    const { conditions, by } =
+      search === undefined
+        ? { conditions: conditionsOf(filter), by: order.by }
+        : await this.#walkedQuestion({ ...filter, search })
     if (after !== null) order.startAfter(conditions, after)
-    const rows = await this.#rows<RecordRow & { cursor: string }>(conditions, order.by, limit + 1, 0, order.cursor)
+    const rows = await this.#rows<RecordRow & { cursor: string }>(conditions, by, limit + 1, 0, order.cursor)
     const next = rows.length > limit ? (rows[limit - 1]?.cursor ?? null) : null
     return { rows: rows.slice(0, limit).map(({ cursor: _, ...row }) => row), next }
   }
@@ -105,14 +108,17 @@ export class RecordLists {
     const { count: total, isCommon } = await this.#matches(searched, filter, enough)
     if (offset >= total) return { rows: [], total }
     const question = searchConditions(searched.list, filter, isCommon)
-    const rows = await this.#rows(question, orderOf(filter.search).by, limit, offset)
+    const { by, bySorting } = orderOf(filter.search)
+    const rows = await this.#rows(question, isCommon ? by : bySorting, limit, offset)
     return total > enough ? { rows, total, totalIsLowerBound: true } : { rows, total }
   }
 
-  async #walkedQuestion(filter: Searching): Promise<Conditions> {
+  async #walkedQuestion(filter: Searching): Promise<{ conditions: Conditions; by: string }> {
     const searched = await this.#listOf(filter.accountId)
-    const isCommon = isOfText(filter) && (await this.#matches(searched, filter, EXACT_MATCHES)).isCommon
-    return searchConditions(searched.list, filter, isCommon)
+    const { by, bySorting } = orderOf(filter.search)
+    if (!isOfText(filter)) return { conditions: searchConditions(searched.list, filter), by }
+    const { isCommon } = await this.#matches(searched, filter, EXACT_MATCHES)
+    return { conditions: searchConditions(searched.list, filter, isCommon), by: isCommon ? by : bySorting }
   }
 
   /**
@@ -162,8 +168,10 @@ export class RecordLists {
 
   async #countUpTo(conditions: Conditions, limit: number, records = 'records'): Promise<number> {
     const { where } = conditions
+    // PostgreSQL takes a parameter for a tenth of all rows, and would then read all records to find that many.
+    const most = limit === EXACT_MATCHES + 1 ? limit : conditions.param(limit)
     const text = `SELECT COUNT(*) AS count FROM (
-      SELECT 1 FROM ${records} WHERE ${where} LIMIT ${conditions.param(limit)}) AS found`
+      SELECT 1 FROM ${records} WHERE ${where} LIMIT ${most}) AS found`
     return (await this.#sql.first<{ count: number }>(text, conditions.params))?.count ?? 0
   }
 

@@ -7,7 +7,7 @@ import { migrations } from '../../../adapters/postgres/schema.ts'
 import { MOST_COUNTED } from '../../../adapters/postgres/schema-pages.ts'
 import type { RecordSearch } from '../../../src/catalogue/records.ts'
 import type { PinStatus } from '../../../src/domain/pin-status.ts'
-import { partWords } from '../../../src/domain/search-words.ts'
+import { metaWord, partWords } from '../../../src/domain/search-words.ts'
 import { needsPostgres, startPostgres, type TestPostgres } from '../../support/postgres-server.ts'
 import { emptied } from './emptied.ts'
 import { visitedBy } from './plan-of.ts'
@@ -36,11 +36,13 @@ function stateOf(i: number): PinStatus {
 
 describe('pages by number in PostgreSQL', needsPostgres, () => {
   let server: TestPostgres
+  let url: string
   let database: Postgres
   let lists: RecordLists
   beforeAll(async () => {
     server = await startPostgres()
-    database = await Postgres.open({ url: await server.fresh() })
+    url = await server.fresh()
+    database = await Postgres.open({ url })
     await migrate(database, migrations)
     lists = new RecordLists(database)
   })
@@ -254,6 +256,42 @@ describe('pages by number in PostgreSQL', needsPostgres, () => {
     await database.command("UPDATE records SET words = '{}' WHERE created_at < 39000")
     const { rows: few, ...fewTotals } = await lists.page(filter, 990, LIMIT)
     expect([few.map(({ id }) => id), fewTotals]).toEqual([wanted.slice(990, 997), { total: 1_000 }])
+  })
+
+  test('with a rare word visit its records alone, whatever PostgreSQL expects', { timeout: 60_000 }, async () => {
+    const rows = Array.from({ length: 20_000 }, (_, i) => ({
+      ...{ id: `r${i}`, accountId: 'one', createdAt: i, expiresAt: null },
+    }))
+    await insert(rows)
+    const list = (await database.reading.first<{ seq: number }>("SELECT seq FROM accounts WHERE id = 'one'"))?.seq ?? 0
+    const word = metaWord(list, 'found', 'yes')
+    await database.command(
+      `UPDATE records SET words = ARRAY['${word}'], meta = '{"found":"yes"}' WHERE id IN ('r1', 'r9')`,
+    )
+    await database.command('ANALYZE records')
+    // As in a far longer list, an order of an index seems cheaper than sorting.
+    const unsorted = await Postgres.open({
+      url: `${url}${url.includes('?') ? '&' : '?'}options=-c%20enable_sort%3Doff`,
+    })
+    try {
+      const inIt = new RecordLists(unsorted)
+      for (const [before, oldestFirst] of [
+        [null, false],
+        [null, true],
+        [19_000, false],
+      ] as const) {
+        const search: RecordSearch = { ...ANY, meta: { found: 'yes' }, before, oldestFirst }
+        const filter = { accountId: 'one', multihash: null, hasExpiration: false, now: NOW, search }
+        const page = await visitedBy(unsorted, () => inIt.page(filter, 0, LIMIT))
+        const walked = await visitedBy(unsorted, () => inIt.walk(filter, { after: null, limit: LIMIT }))
+        const ids = oldestFirst ? ['r1', 'r9'] : ['r9', 'r1']
+        expect([page, walked].map(({ result }) => result.rows.map(({ id }) => id))).toEqual([ids, ids])
+        expect(page.visited).toBeLessThan(SAMPLED)
+        expect(walked.visited).toBeLessThan(SAMPLED)
+      }
+    } finally {
+      await unsorted.close()
+    }
   })
 
   test('by time count and skip few records, in the order of time', { timeout: 60_000 }, async () => {
