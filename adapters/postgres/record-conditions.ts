@@ -44,8 +44,8 @@ export class Conditions {
 export interface SqlOrder {
   by: string
   /**
-   * The same order, which no index has. For a rare word, PostgreSQL could otherwise read the list in its order up to the
-   * end, because it takes the word for more common than it is.
+   * The same order, which no index has. PostgreSQL takes a rare word for more common than it is. With an index, it could
+   * read the list to the end.
    */
   bySorting: string
   /** SQL of a cursor as text. */
