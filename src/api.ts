@@ -5,7 +5,7 @@ import type { Keys } from './access/keys/keys.ts'
 import type { SignInAdapter } from './access/sign-in/identity-provider.ts'
 import type { BackupOptions, BackupOutcome } from './backup/back-up.ts'
 import type { CatalogueAdapter } from './catalogue/catalogue-adapter.ts'
-import type { ListedNode } from './catalogue/fleet.ts'
+import type { ListedNode, LostRecord } from './catalogue/fleet.ts'
 import type { Page, PageRequest } from './catalogue/page.ts'
 import type { BackendAdapter } from './clusters/backend-adapter.ts'
 import type { ClusterBackend } from './clusters/cluster-backend.ts'
@@ -61,6 +61,19 @@ export interface NodeDirectory {
    * @example await engine.nodes.retire('c', { to: 'b' })
    */
   retire(id: string, options: { to: string }): Promise<void>
+  /**
+   * Gives up a node whose disk is gone. The nodes of its clusters take over its records in the background. Content that
+   * nobody has becomes `failed`.
+   * @param options.isReplaced true if a new, empty directory will run under the id
+   * @throws HoldfastError `NOT_FOUND`; `CONFLICT` if a process runs as the node, or a configuration still names it
+   * @example await engine.nodes.forget('c')
+   */
+  forget(id: string, options?: { isReplaced?: boolean | undefined }): Promise<void>
+  /**
+   * Returns a page of the records whose content was lost with a node and is not complete again, by account.
+   * @example const { rows } = await engine.nodes.lost({ after: null, limit: 100 })
+   */
+  lost(request: PageRequest & { account?: string | undefined }): Promise<Page<LostRecord>>
 }
 
 /** Content that the operator has taken down. The gateway and the peer exchange do not serve this content. */

@@ -94,6 +94,14 @@ function engineOf({ dataDir, config, events, activity, longRuns, ending }: Setup
           running()
           await fleetOf(fleetNodes).retire(id, to)
         },
+        forget: async (id, { isReplaced = false } = {}) => {
+          running()
+          return fleetOf(fleetNodes).forget(id, { isReplaced })
+        },
+        lost: async request => {
+          running()
+          return (await fleetNodes?.lost(request)) ?? { rows: [], next: null }
+        },
       },
       given.NODE_CALLS,
     ),

@@ -35,7 +35,7 @@ export type { RestoreBackupOptions, RestoreOptions, RestoreOutcome } from './bac
 export { restoreBackup } from './backup/restore.ts'
 export type { BulkAction, BulkFailure, BulkPhase } from './catalogue/bulk-changes.ts'
 export type { CatalogueAdapter } from './catalogue/catalogue-adapter.ts'
-export type { KnownNode, ListedNode, NodeAddress, NodeState } from './catalogue/fleet.ts'
+export type { KnownNode, ListedNode, LostRecord, NodeAddress, NodeState } from './catalogue/fleet.ts'
 export type { CopiedCatalogue, MovedTable, MoveProgress } from './catalogue/moving.ts'
 export type { Page, PageRequest } from './catalogue/page.ts'
 export type { RecordProblem } from './catalogue/reconciliation.ts'

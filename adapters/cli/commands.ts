@@ -47,6 +47,8 @@ export const COMMANDS: ReadonlyMap<HelpTopic, () => Promise<Command>> = new Map<
   ['takedown remove', async () => (await import('./takedown-commands.ts')).removeTakedown],
   ['node list', async () => (await import('./node-commands.ts')).listNodes],
   ['node retire', async () => (await import('./retire-command.ts')).retireNode],
+  ['node forget', async () => (await import('./node-commands.ts')).forgetLostNode],
+  ['node lost', async () => (await import('./node-commands.ts')).listLost],
   ['account create', async () => (await import('./account-commands.ts')).createAccount],
   ['account list', async () => (await import('./account-commands.ts')).listAccounts],
   ['account set-plan', async () => (await import('./account-commands.ts')).setAccountPlan],

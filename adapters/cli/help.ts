@@ -54,6 +54,8 @@ The node, for its owner, through the running server or on its data directory:
   takedown list          List blocked content, with reasons
   node list              List the nodes of a fleet
   node retire            Move the content of a node to another node
+  node forget            Give up a node whose disk is gone
+  node lost              List the records whose content was lost with a node
 
 Accounts and keys, on the data directory, with or without a running server:
   account create         Create an account with an API key

@@ -35,6 +35,9 @@ export interface OwnerNode {
   liftTakedown(target: { cid: string; path: string }): Promise<void>
   nodes(): Promise<readonly JsonObject[]>
   retireNode(id: string, to: string): Promise<void>
+  forgetNode(id: string, isReplaced: boolean): Promise<void>
+  /** Yields pages of the records whose content was lost with a node. */
+  lostRecords(account: string | undefined): AsyncIterable<readonly JsonObject[]>
 }
 
 export interface OwnerWork<Name extends string, Switch extends string>
@@ -113,6 +116,18 @@ function remoteNode(client: HoldfastClient): OwnerNode {
     retireNode: async (id, to) => {
       await client.request('POST', `/nodes/${encodeURIComponent(id)}/retire`, { json: { to } })
     },
+    forgetNode: async (id, isReplaced) => {
+      await client.request('POST', `/nodes/${encodeURIComponent(id)}/forget`, { json: { isReplaced } })
+    },
+    async *lostRecords(account) {
+      for (let after: string | null = null; ; ) {
+        const query = { ...(account !== undefined && { account }), ...(after !== null && { after }), limit: '1000' }
+        const answer: JsonObject = await client.request('GET', '/lost', { query })
+        yield listOf(answer, 'records')
+        if (typeof answer.next !== 'string') return
+        after = answer.next
+      }
+    },
   }
 }
 
@@ -157,6 +172,15 @@ function localNode(engine: Engine): OwnerNode {
     liftTakedown: target => engine.takedowns.remove(target),
     nodes: async () => (await engine.nodes.list()).map(nodeRow),
     retireNode: (id, to) => engine.nodes.retire(id, { to }),
+    forgetNode: (id, isReplaced) => engine.nodes.forget(id, { isReplaced }),
+    async *lostRecords(account) {
+      for (let after: string | null = null; ; ) {
+        const { rows, next } = await engine.nodes.lost({ after, limit: 1000, account })
+        yield rows.map(({ accountId, statusReason, ...row }) => ({ account: accountId, reason: statusReason, ...row }))
+        if (next === null) return
+        after = next
+      }
+    },
     async *accounts() {
       for await (const accounts of engine.accounts.pages()) {
         for (const account of accounts) {

@@ -174,6 +174,8 @@ export const OWNER_CALLS: CallFields<Owner> = {
   retireNode: { 1: { to: true } },
   audit: { 0: { ...auditFilter, ...page } },
   exportAudit: { 1: { ...auditFilter, signal: true } },
+  forgetNode: { 1: { isReplaced: true } },
+  lostRecords: { 0: { account: true, after: true, limit: true, signal: true } },
 }
 
 export const REQUEST: Fields<RequestOptions> = {

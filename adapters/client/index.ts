@@ -49,6 +49,7 @@ export type {
   Failure,
   HistorySample,
   KnownNode,
+  LostRecord,
   ManagedAccount,
   NodeHistory,
   NodePeers,

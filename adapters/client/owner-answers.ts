@@ -210,3 +210,18 @@ export interface KnownNode {
   /** Its records when it began to retire, or to be forgotten. */
   total: number | null
 }
+
+/** A record whose content was lost with a node, until it is complete again. */
+export interface LostRecord {
+  /** Id of the account. */
+  account: string
+  uploadId: string
+  clusterId: string
+  cid: string
+  name: string | null
+  size: number
+  status: string
+  reason: string | null
+  /** Id of the lost node. */
+  node: string
+}

@@ -9,6 +9,7 @@ import type {
   Collected,
   Failure,
   KnownNode,
+  LostRecord,
   ManagedAccount,
   NodeHistory,
   NodePeers,
@@ -267,6 +268,30 @@ export class Owner {
    */
   async retireNode(id: string, { to }: { to: string }): Promise<void> {
     await this.#json('POST', `/nodes/${pathPart(id, 'the id')}/retire`, { json: { to } })
+  }
+
+  /**
+   * Gives up a node whose disk is gone. With `isReplaced`, a new, empty directory will run under the id.
+   * @throws HoldfastError `NOT_FOUND`; `CONFLICT` if a process runs as the node, or a configuration still names it
+   * @example await client.owner.forgetNode('c')
+   */
+  async forgetNode(id: string, { isReplaced }: { isReplaced?: boolean } = {}): Promise<void> {
+    await this.#json('POST', `/nodes/${pathPart(id, 'the id')}/forget`, { json: { isReplaced } })
+  }
+
+  /**
+   * Returns a page of the records whose content was lost with a node, by account.
+   * @example const { rows } = await client.owner.lostRecords({ limit: 20 })
+   */
+  async lostRecords({
+    account,
+    after,
+    limit,
+    signal,
+  }: PageOptions & { account?: string } = {}): Promise<Page<LostRecord>> {
+    const query = { account, after, limit: limit?.toString() }
+    const answer = await this.#json<{ records: LostRecord[]; next: string | null }>('GET', '/lost', { query, signal })
+    return { rows: answer.records, next: answer.next }
   }
 
   /**

@@ -22,7 +22,7 @@ function memberOf(parts: FleetParts): FleetMember {
     content: new OtherContent(cid => open(parts, sender, cid)),
     readerOf: id => nodeReader(sender, id, clock),
     find: async cid => {
-      const [other] = await placesOf(parts, cid)
+      const other = (await placesOf(parts, cid)).find(({ isLost }) => !isLost)
       return other === undefined ? null : { source: nodeReader(sender, other.id, clock) }
     },
     forwarding: newSlots => new ForwardingNodes({ clusters, sender, slots: newSlots(), handOvers: newSlots() }),

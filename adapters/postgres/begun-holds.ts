@@ -40,6 +40,13 @@ export interface BegunHold extends PlacedHold {
 const HAS_ROOT = 'COALESCE(root_id, 0) <> 0'
 
 /**
+ * SQL expression: the name `$1` of a node; null, which is refused, after the node was given up. A process that was cut off
+ * from the database may still run as such a node.
+ */
+export const UNLESS_ENDED = `CASE WHEN EXISTS (
+  SELECT 1 FROM nodes WHERE name = $1 AND state NOT IN ('active', 'retiring')) THEN NULL ELSE $1 END`
+
+/**
  * Inserts or finds the root of each wanted DAG, and begins a hold on it. The roots stay locked until the holds exist, so
  * nobody can drop them. They are locked in the order of their contents, to avoid deadlocks.
  */
@@ -61,7 +68,7 @@ const BEGIN = `
     RETURNING ${ROOT}, backend_id, codec, multihash
   ), begun AS (
     INSERT INTO holds (id, node, root_id, state)
-    SELECT hold_id, $1, put.id, 'placing' FROM wanted JOIN put USING (multihash, codec, backend_id)
+    SELECT hold_id, ${UNLESS_ENDED}, put.id, 'placing' FROM wanted JOIN put USING (multihash, codec, backend_id)
   )
   SELECT n, hold_id AS "holdId", put.id, "dagSize", put.charge, "contentSize", listed, "isPlaced"
   FROM wanted JOIN put USING (multihash, codec, backend_id)`

@@ -4,7 +4,7 @@ import { insertFetch } from '../../src/catalogue/rules/fetch-rows.ts'
 import { wantPlacement } from '../../src/catalogue/rules/placement-rules.ts'
 import { COUNT_UNFINISHED, SET_WAITING } from '../../src/catalogue/rules/record-statements.ts'
 import { HoldfastError } from '../../src/domain/errors.ts'
-import { checkTransition } from '../../src/domain/pin-status.ts'
+import { checkTransition, type StatusReason } from '../../src/domain/pin-status.ts'
 import type { DagIdentity } from '../../src/ipld/cid.ts'
 import type { CatalogueHolds } from '../../src/ledger/catalogue-holds.ts'
 import type { PlacedHold } from './begun-holds.ts'
@@ -135,7 +135,7 @@ export class ContentChange {
     const adds = !(await hasDag(this.#sql, record.accountId, record))
     await this.#holds.use(this.#sql, [hold.id])
     const former = await this.#sql.first<{ holdId: string | null }>(
-      `UPDATE records SET fetch_id = NULL, root_id = $2, size = $3, dag_size = $4, charge = $5, hold_id = $6
+      `UPDATE records SET fetch_id = NULL, lost_with = NULL, root_id = $2, size = $3, dag_size = $4, charge = $5, hold_id = $6
        FROM (SELECT id, hold_id FROM records WHERE id = $1) AS before WHERE records.id = before.id
        RETURNING before.hold_id AS "holdId"`,
       [record.id, hold.rootId, hold.contentSize, hold.dagSize, hold.charge, hold.id],
@@ -150,9 +150,18 @@ export class ContentChange {
 
   /** Makes a record wait for a fetch, and subtracts the record's content from the account's usage. */
   async wait(record: RecordRow, fetchId: number, now: number, reason: string): Promise<RecordRow> {
+    return this.#empty(record, fetchId, { status: 'pinning', at: now, reason: { code: null, text: reason } })
+  }
+
+  /** Makes a record fail whose content nobody has, and subtracts the content from the account's usage. */
+  async lose(record: RecordRow, now: number, reason: StatusReason): Promise<RecordRow> {
+    return this.#empty(record, null, { status: 'failed', at: now, reason })
+  }
+
+  async #empty(record: RecordRow, fetchId: number | null, to: Parameters<typeof setStatus>[2]): Promise<RecordRow> {
     await runRule(run(SET_WAITING, { id: record.id, fetchId }), this.#sql)
     if (record.rootId !== null) await this.#free(record)
-    return setStatus(this.#sql, record.id, { status: 'pinning', at: now, reason: { code: null, text: reason } })
+    return setStatus(this.#sql, record.id, to)
   }
 
   async #free(record: RecordRow): Promise<void> {

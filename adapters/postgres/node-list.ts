@@ -2,6 +2,7 @@ import type { ListedNode } from '../../src/catalogue/fleet.ts'
 import type { Clock } from '../../src/domain/clock.ts'
 import { NODE_NUMBER } from './backends.ts'
 import { claimOf } from './node-claim.ts'
+import { hasEnded } from './node-states.ts'
 import type { Sql } from './sql.ts'
 
 const COUNTED_FOR_MS = 10_000
@@ -46,9 +47,15 @@ export class NodeList {
     ])
     return nodes.map(node => ({
       ...node,
-      records: counts.records.get(node.name) ?? 0,
-      bytes: counts.bytes.get(node.number) ?? 0,
+      // The counts may be older than the end of the node.
+      records: hasEnded(node.state) ? 0 : (counts.records.get(node.name) ?? 0),
+      bytes: hasEnded(node.state) ? 0 : (counts.bytes.get(node.number) ?? 0),
     }))
+  }
+
+  /** Makes the next call count again. */
+  changed(): void {
+    this.#counted = null
   }
 
   #counts(): Promise<Counted> {

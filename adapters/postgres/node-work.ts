@@ -1,6 +1,9 @@
+import type { LostContent } from '../../src/catalogue/lost-content.ts'
 import type { LeftFetch, NodeWork } from '../../src/catalogue/shared-catalogue.ts'
 import type { DagIdentity } from '../../src/ipld/cid.ts'
+import type { ContentParts } from './content-change.ts'
 import type { Postgres } from './postgres.ts'
+import { PostgresLostContent } from './postgres-lost-content.ts'
 import type { SharedHolds } from './shared-holds.ts'
 
 const STEP = 50
@@ -9,10 +12,12 @@ const STEP = 50
 export class PostgresNodeWork implements NodeWork {
   readonly #database: Postgres
   readonly #holds: SharedHolds
+  readonly lost: LostContent
 
-  constructor(database: Postgres, holds: SharedHolds) {
-    this.#database = database
-    this.#holds = holds
+  constructor(parts: ContentParts) {
+    this.#database = parts.database
+    this.#holds = parts.holds
+    this.lost = new PostgresLostContent(parts)
   }
 
   gone(told: (dag: DagIdentity) => void): void {

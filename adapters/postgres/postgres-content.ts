@@ -41,5 +41,5 @@ export function postgresContent(
     reconciliation: reconciliationRules(driver, reconciliation),
   }
   const offers = new PostgresOffers(parts, { mend: (wrong, now) => reconciliation.mend(wrong, now) })
-  return { content, work: new PostgresNodeWork(database, holds), offers, retirements: new PostgresRetirements(parts) }
+  return { content, work: new PostgresNodeWork(parts), offers, retirements: new PostgresRetirements(parts) }
 }

@@ -1,6 +1,9 @@
-import type { FleetNodes, KnownNode, ListedNode } from '../../src/catalogue/fleet.ts'
+import type { FleetNodes, KnownNode, ListedNode, LostRecord } from '../../src/catalogue/fleet.ts'
+import type { Page, PageRequest } from '../../src/catalogue/page.ts'
 import type { Clock } from '../../src/domain/clock.ts'
 import { beginRetirement } from './begin-retirement.ts'
+import { forgetNode } from './forget-node.ts'
+import { lostRecords } from './lost-records.ts'
 import { IS_THERE, NodeList } from './node-list.ts'
 import { HAS_ENDED } from './node-states.ts'
 import type { Postgres } from './postgres.ts'
@@ -53,7 +56,8 @@ export class Nodes implements FleetNodes {
     const now = this.#clock.now()
     if (this.#known === null || now >= this.#known.until || (isFresh && this.#known.isRead)) {
       const nodes = this.#database.reading.all<KnownNode>(
-        `SELECT id, number, url, ${IS_THERE} AS "isThere", leaving AS "isLeaving", run FROM nodes
+        `SELECT id, number, url, ${IS_THERE} AS "isThere", leaving AS "isLeaving", run,
+           state = 'forgetting' AS "isLost" FROM nodes
          WHERE id IS NOT NULL AND url IS NOT NULL AND NOT ${HAS_ENDED} ORDER BY number`,
       )
       const known = { nodes, until: now + CACHE_MS, isRead: false }
@@ -76,6 +80,16 @@ export class Nodes implements FleetNodes {
 
   async retire(id: string, to: string): Promise<void> {
     await beginRetirement(this.#database, id, to)
+  }
+
+  async forget(id: string, { isReplaced = false }: { isReplaced?: boolean } = {}): Promise<void> {
+    await forgetNode(this.#database, id, isReplaced)
+    this.#known = null
+    this.#listed.changed()
+  }
+
+  lost(request: PageRequest & { account?: string | undefined }): Promise<Page<LostRecord>> {
+    return lostRecords(this.#database.reading, request)
   }
 
   async #heartbeat(seen: string, isLeaving: boolean): Promise<void> {

@@ -3,7 +3,7 @@ import type { DagIdentity } from '../../src/ipld/cid.ts'
 import type { CatalogueHolds, WantedHold } from '../../src/ledger/catalogue-holds.ts'
 import { AccountBatches } from './account-batches.ts'
 import type { SharedBackend } from './backends.ts'
-import { type BegunHold, beginHolds, type HoldRequest, type PlacedHold } from './begun-holds.ts'
+import { type BegunHold, beginHolds, type HoldRequest, type PlacedHold, UNLESS_ENDED } from './begun-holds.ts'
 import { NODES_CHANNEL } from './credential-changes.ts'
 import type { Postgres } from './postgres.ts'
 import { deleteFiles, storeFiles } from './root-files.ts'
@@ -30,7 +30,7 @@ export const PLACING = `INTERVAL '10 minutes'`
  */
 export const IS_PLACING = "state NOT IN ('used', 'kept', 'void')"
 
-const NEW_HOLD = `INSERT INTO holds (id, node, root_id, state) SELECT 'hold ' || nextval('hold_numbers'), $1`
+const NEW_HOLD = `INSERT INTO holds (id, node, root_id, state) SELECT 'hold ' || nextval('hold_numbers'), ${UNLESS_ENDED}`
 /**
  * Places and releases this node's holds for the catalogue.
  *

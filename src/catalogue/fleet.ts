@@ -1,3 +1,6 @@
+import type { PinStatus } from '../domain/pin-status.ts'
+import type { Page, PageRequest } from './page.ts'
+
 export interface Fleet {
   nodes: FleetNodes
   /** The secret with which nodes authenticate to each other. */
@@ -19,6 +22,8 @@ export interface KnownNode extends NodeAddress {
   number: number
   /** True if the node has recently reported that it is running. */
   isThere: boolean
+  /** True if the node was given up. Its content is gone. */
+  isLost: boolean
   /** True while the node shuts down and accepts no new work. */
   isLeaving: boolean
   /** As {@link Fleet.run}; null if the node does not report the value. */
@@ -35,7 +40,7 @@ export interface KnownNode extends NodeAddress {
 export type NodeState = 'active' | 'retiring' | 'retired' | 'forgetting' | 'forgotten'
 
 /** A node, past ones included, as its owner sees it. Times are milliseconds since the epoch. */
-export interface ListedNode extends Omit<KnownNode, 'run'> {
+export interface ListedNode extends Omit<KnownNode, 'run' | 'isLost'> {
   /** Name of its data directory. */
   name: string
   state: NodeState
@@ -72,6 +77,30 @@ export interface FleetNodes {
    * or its content is on another system
    */
   retire(id: string, to: string): Promise<void>
+  /**
+   * Gives up a lost node. The nodes of its clusters take over its records in the background.
+   *
+   * @param options.isReplaced true if a new directory will run under the id, and take over its clusters
+   * @throws HoldfastError `NOT_FOUND`; `CONFLICT` if a process runs as the node, or a configuration still names it
+   */
+  forget(id: string, options?: { isReplaced?: boolean }): Promise<void>
+  /** Returns a page of the records whose content was lost with a node, by account. */
+  lost(request: PageRequest & { account?: string | undefined }): Promise<Page<LostRecord>>
+}
+
+/** A record whose content was lost with a node, and is not complete again. */
+export interface LostRecord {
+  accountId: string
+  clusterId: string
+  cid: string
+  name: string | null
+  /** In bytes. */
+  size: number
+  status: PinStatus
+  statusReason: string | null
+  uploadId: string
+  /** The id of the lost node. */
+  node: string
 }
 
 export interface SharedPlace {

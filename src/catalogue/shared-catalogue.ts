@@ -5,6 +5,7 @@ import type { CatalogueHolds } from '../ledger/catalogue-holds.ts'
 import type { Catalogue } from './catalogue.ts'
 import type { Census } from './census.ts'
 import type { Fleet, NodeAddress, SharedPlaces } from './fleet.ts'
+import type { LostContent } from './lost-content.ts'
 import type { Offers, SetBack } from './offers.ts'
 import type { Retirements } from './retirements.ts'
 import type { AccessStores } from './rules/access-stores.ts'
@@ -147,6 +148,7 @@ export interface KeptPast {
 
 /** Work that other nodes leave to this node, even while this node is stopped. */
 export interface NodeWork {
+  readonly lost: LostContent
   /** Calls `listener` with each DAG that has lost its last hold on this node. */
   gone(listener: (dag: DagIdentity) => void): void
   /** Releases the holds of records that any node has removed. */

@@ -130,7 +130,7 @@ export interface Services {
   audit: Pick<AuditLog, 'list'>
   backups: Pick<Backups, 'runBelowRoots' | 'state'>
   /** Null for a single node. */
-  fleet: Pick<FleetNodes, 'list' | 'retire'> | null
+  fleet: Pick<FleetNodes, 'list' | 'retire' | 'forget' | 'lost'> | null
   takedowns: Pick<Takedowns, 'page' | 'add' | 'remove'>
   webhooks: Pick<WebhookService, 'create' | 'list' | 'remove' | 'deliveries' | 'recent' | 'resend'>
 }

@@ -11,19 +11,23 @@ export interface StatusReason {
   text: string
 }
 
-/** `INCOMPLETE` means that a part of the record's content was imported and the rest is being fetched. */
-export type StatusCode = ErrorCode | 'INCOMPLETE'
+/**
+ * `INCOMPLETE`: a part of the record's content was imported, and the rest is being fetched. `LOST`: the content
+ * was lost with a node.
+ */
+export type StatusCode = ErrorCode | 'INCOMPLETE' | 'LOST'
 
 /**
- * Allowed transitions. Uploads start as `pinned`. Three transitions go back:
+ * Allowed transitions. Uploads start as `pinned`. Four transitions go back:
  * - `failed` to `queued`: after a backoff, or because of an identical request;
  * - `pinning` to `queued`: after the process that fetched the content has ended;
- * - `pinned` to `pinning`: because lost content is fetched again.
+ * - `pinned` to `pinning`: because lost content is fetched again;
+ * - `pinned` to `failed`: because the owner has given up the last node that had the content.
  */
 const TRANSITIONS: Readonly<Record<PinStatus, readonly PinStatus[]>> = {
   queued: ['pinning', 'pinned', 'failed'],
   pinning: ['pinned', 'failed', 'queued'],
-  pinned: ['pinning'],
+  pinned: ['pinning', 'failed'],
   failed: ['queued'],
 }
 

@@ -199,7 +199,12 @@ export const TAKEDOWN_CALLS: CallFields<TakedownList> = {
   remove: { 0: { cid: true, path: true } },
 }
 
-export const NODE_CALLS: CallFields<NodeDirectory> = { list: {}, retire: { 1: { to: true } } }
+export const NODE_CALLS: CallFields<NodeDirectory> = {
+  list: {},
+  retire: { 1: { to: true } },
+  forget: { 1: { isReplaced: true } },
+  lost: { 0: { after: true, limit: true, account: true } },
+}
 
 const listen: Fields<ListenOptions> = { signal: true }
 

@@ -1,9 +1,12 @@
 import type { StatusChange } from '../catalogue/fetches.ts'
 import type { NodeWork } from '../catalogue/shared-catalogue.ts'
+import { cidOf } from '../ipld/cid.ts'
 import { DEFAULT_BACKEND_ID } from '../ledger/blocks.ts'
+import { LostNodes } from '../upkeep/lost-nodes.ts'
 import { Offering } from '../upkeep/offering.ts'
 import { Retirement } from '../upkeep/retirement.ts'
 import type { ClustersModule } from './clusters-module.ts'
+import type { NetworkModule } from './network-module.ts'
 import type { NodesModule } from './nodes-module.ts'
 import type { PinsModule } from './pins-module.ts'
 import type { Setup } from './setup.ts'
@@ -13,7 +16,8 @@ interface Below {
   storage: StorageModule
   clusters: ClustersModule
   nodes: NodesModule
-  pins: Pick<PinsModule, 'scheduler' | 'wakePlacements' | 'publishChanges'>
+  network: NetworkModule
+  pins: Pick<PinsModule, 'scheduler' | 'wakePlacements' | 'publishChanges' | 'backendOf'>
 }
 
 export function makeNodeWork(setup: Setup, below: Below) {
@@ -21,6 +25,7 @@ export function makeNodeWork(setup: Setup, below: Below) {
   const { member } = below.nodes
   const offering = offeringOf(setup, below)
   const retirement = retirementOf(setup, below)
+  const lostNodes = lostNodesOf(setup, below)
   return {
     start: async (): Promise<void> => {
       if (shared === null || work === null) return
@@ -29,6 +34,7 @@ export function makeNodeWork(setup: Setup, below: Below) {
         followWork()
         offering?.wake()
         retirement?.wake()
+        lostNodes?.wake()
       }
       shared.changes.notices(name => {
         if (name === null || name === shared.node.name) follow()
@@ -39,6 +45,7 @@ export function makeNodeWork(setup: Setup, below: Below) {
     stop: async (): Promise<void> => {
       await offering?.stop()
       await retirement?.stop()
+      await lostNodes?.stop()
       await member?.stop()
     },
   }
@@ -71,6 +78,26 @@ function retirementOf(
     homeOf: cluster => (cluster === null ? undefined : registry.homes.get(cluster)) ?? DEFAULT_BACKEND_ID,
     backendOf: embeddedOf,
     readerOf: id => member.readerOf(id),
+    onChanges: changes => publish(pins, changes),
+    clock,
+    logger,
+  })
+}
+
+function lostNodesOf(
+  { clock, logger }: Setup,
+  { storage: { work }, clusters: { registry }, nodes: { member }, network, pins }: Below,
+): LostNodes | null {
+  if (work === null || member === null) return null
+  return new LostNodes({
+    lost: work.lost,
+    homeOf: pins.backendOf,
+    hasCluster: id => registry.has(id),
+    // Another system fetches the content, or has it already.
+    canFetch: async record =>
+      network.node?.canAsk([]) === true ||
+      registry.isExternal(record.clusterId) ||
+      (await member.find(cidOf(record))) !== null,
     onChanges: changes => publish(pins, changes),
     clock,
     logger,

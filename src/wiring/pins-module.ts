@@ -1,11 +1,13 @@
+import type { CID } from 'multiformats/cid'
 import type { FetchRow, StatusChange } from '../catalogue/fetches.ts'
 import type { PlacementRow } from '../catalogue/placements.ts'
-import { CheckedSource, FirstSource } from '../content/block-source.ts'
+import { type BlockSource, CheckedSource, FirstSource } from '../content/block-source.ts'
 import { SharedBlocks } from '../content/dag/fetch.ts'
 import { cidOf, type DagIdentity } from '../ipld/cid.ts'
 import { Announcer } from '../pins/announcer.ts'
 import { FetchScheduler } from '../pins/fetch/fetch-scheduler.ts'
 import { NetworkPinner } from '../pins/fetch/network-pinner.ts'
+import { NodeFetcher } from '../pins/fetch/node-fetcher.ts'
 import { PinList } from '../pins/lists/pin-list.ts'
 import { PinStatusView } from '../pins/lists/pin-status-view.ts'
 import { PinChanges } from '../pins/pin-changes.ts'
@@ -96,7 +98,9 @@ export function makePins(setup: Setup, below: Below) {
       if (announcer !== null) await announceChanges(changes, announcer)
       // If another node removes a record, this node emits no event for the record.
       if (announcer !== null) storage.work?.gone(dag => announcer.gone(cidOf(dag)))
-      if (node !== null) await scheduler.start(node)
+      const { member } = below.nodes
+      const fetcher = member === null ? node : new NodeFetcher(node, cid => foundBeside(cid, below))
+      if (fetcher !== null) await scheduler.start(fetcher)
     },
     stop: async (): Promise<void> => {
       await scheduler.stop()
@@ -106,6 +110,21 @@ export function makePins(setup: Setup, below: Below) {
       await sweeper.stop()
     },
   }
+}
+
+/** Finds content on another node, or in a cluster on another system. */
+async function foundBeside(cid: CID, { nodes, clusters }: Below): Promise<{ source: BlockSource } | null> {
+  const found = (await nodes.member?.find(cid)) ?? null
+  if (found !== null) return found
+  for (const id of clusters.remote.keys()) {
+    const source = clusters.registry.readerOf(id)
+    const isThere = await source?.read(cid).then(
+      () => true,
+      () => false,
+    )
+    if (source !== null && isThere === true) return { source }
+  }
+  return null
 }
 
 function pinMakers({ clock, config }: Setup, shared: Shared, scheduler: FetchScheduler) {

@@ -86,7 +86,8 @@ export async function openFleet(
   return { a, b, nodes, close }
 }
 
-async function fleetNode(id: string, dataDir: string, config: NodeConfig): Promise<FleetNode> {
+/** Starts a node whose server keeps its port while the engine is stopped. The caller closes it. */
+export async function fleetNode(id: string, dataDir: string, config: NodeConfig): Promise<FleetNode> {
   let engine: Engine | null = null
   const running = (): Engine => {
     assert.ok(engine !== null, `the node ${id} is not running`)

@@ -8,7 +8,7 @@ export const AUDIT_ACTIONS = [
   ...(['webhook.create', 'webhook.delete', 'webhook.resend'] as const),
   ...(['bulk.delete', 'bulk.edit', 'bulk.undo'] as const),
   ...(['takedown.add', 'takedown.lift'] as const),
-  ...(['node.collect', 'node.verify', 'node.reconcile', 'node.backup', 'node.retire'] as const),
+  ...(['node.collect', 'node.verify', 'node.reconcile', 'node.backup', 'node.retire', 'node.forget'] as const),
 ] as const
 
 export type AuditAction = (typeof AUDIT_ACTIONS)[number]

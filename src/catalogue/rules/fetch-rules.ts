@@ -1,7 +1,7 @@
 import type { StatusReason } from '../../domain/pin-status.ts'
 import type { Fetches, StatusChange } from '../fetches.ts'
 import { either, indexed, isSet } from './dialect.ts'
-import { type Rule, run } from './driver.ts'
+import { first, type Rule, run } from './driver.ts'
 import {
   ANY_WAITING,
   dropIfUnneeded,
@@ -43,6 +43,11 @@ const HELD_FOR = sql<{ id: number; charge: number }>`
   WHERE id ${either(`IN (${WAITED_FOR.sqlite})`, `= ANY(ARRAY(${WAITED_FOR.postgres}))`)}`
 /** Counts a record that no longer waits, so that the node of the fetch checks whether any record still waits. */
 const LEAVE = sql`${either('', 'UPDATE fetches SET leavings = leavings + 1 WHERE id = :fetchId')}`
+
+/** Finds a record that waits for the fetch, and whose content was not lost with a node. */
+const NOT_LOST = sql`
+  SELECT 1 FROM records ${indexed('records_by_fetch')}
+  WHERE fetch_id = :fetchId AND fetch_id IS NOT NULL ${either('', 'AND lost_with IS NULL')} LIMIT 1`
 
 const RETRIED: StatusReason = { code: null, text: 'retried' }
 const RESTARTED: StatusReason = { code: null, text: 'the node was restarted' }
@@ -102,7 +107,10 @@ export function fetchRules(parts: FetchParts): Omit<Fetches, 'request' | 'comple
       const ended = await changed(fetchId, steps, function* ({ attempts }) {
         yield* run(FAIL, { fetchId, attempts, error: reason.text, ...brought })
         const job = { kind: 'fetch', key: fetchId } as const
-        yield* retryAt === null ? endJob(job) : retryJob(job, retryAt, reason.text)
+        // Nobody has the content. The owner has given it up, so it is not searched for again and again.
+        const isNowhere = reason.code === 'CID_NOT_FOUND' && brought.blocks === 0
+        const isGivenUp = isNowhere && (yield* first(NOT_LOST, { fetchId })) === null
+        yield* retryAt === null || isGivenUp ? endJob(job) : retryJob(job, retryAt, reason.text)
       })
       return ended?.changes ?? []
     },

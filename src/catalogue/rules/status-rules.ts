@@ -10,8 +10,12 @@ import { fragment, sql } from './statement.ts'
 /** Maximum number of records that one transaction changes. */
 export const STEP = 50
 
+const IS_LOST = ":status = 'failed' AND lost_with IS NOT NULL"
+/** A failed record whose content was lost with a node says so. Only PostgreSQL has several nodes. */
+const CODE = either(':code', `CASE WHEN ${IS_LOST} THEN 'LOST' ELSE :code END`)
+const TEXT = either(':text', `CASE WHEN ${IS_LOST} THEN 'lost with node ' || lost_with || ': ' || :text ELSE :text END`)
 const NEW_STATUS = fragment`
-  UPDATE records SET status = :status, status_at = :at, status_code = :code, status_reason = :text`
+  UPDATE records SET status = :status, status_at = :at, status_code = ${CODE}, status_reason = ${TEXT}`
 const WAITING = fragment`
   SELECT id FROM records ${indexed('records_by_fetch')}
   WHERE fetch_id = :fetchId AND fetch_id IS NOT NULL AND status = :from`

@@ -3,9 +3,10 @@ import type { ListedNode } from '../../catalogue/fleet.ts'
 import { orNull } from '../../config/schema-parts.ts'
 import { HoldfastError } from '../../domain/errors.ts'
 import { iso } from '../../domain/iso-instant.ts'
-import { count, instant, text } from '../answer-fields.ts'
+import { count, instant, next, PAGE_QUERY, text } from '../answer-fields.ts'
 import { required } from '../body-reader.ts'
-import { type ContractRoute, json, route } from '../contract-route.ts'
+import { type ContractRoute, json, optionalJson, route } from '../contract-route.ts'
+import { pageRequest } from '../list-query.ts'
 
 const owner = { access: 'owner', tag: 'The owner' } as const
 
@@ -65,7 +66,66 @@ const retire = route({
   },
 })
 
-export const nodeRoutes: readonly ContractRoute[] = [list, retire]
+const forget = route({
+  ...owner,
+  method: 'POST',
+  path: '/nodes/:id/forget',
+  audit: 'node.forget',
+  summary: 'Give up a node whose disk is gone',
+  details:
+    '202. The nodes of its clusters take over its records in the background, which `GET /nodes` shows. Content that they find ' +
+    'is fetched again. Content that nobody has becomes `failed`, with the reason "lost with node". The call is refused ' +
+    'while a process runs as the node, and while a node was started with a cluster on it. With `isReplaced`, a new, empty ' +
+    'directory will run under the id and take over its clusters.',
+  params: { id: 'Its id, as listed.' },
+  body: optionalJson(Type.Object({ isReplaced: Type.Optional(Type.Boolean()) })),
+  answers: { 202: Type.Object({ forgetting: text }) },
+  errors: ['NOT_FOUND', 'CONFLICT', 'UNAVAILABLE'],
+  handler: async ({ param, body }, { fleet }) => {
+    if (fleet === null) throw new HoldfastError('NOT_FOUND', 'this node runs alone')
+    const { isReplaced = false } = await body()
+    await fleet.forget(param('id'), { isReplaced })
+    return { status: 202, body: { forgetting: param('id') } }
+  },
+})
+
+const LostView = Type.Object(
+  {
+    account: text,
+    uploadId: text,
+    clusterId: text,
+    cid: text,
+    name: orNull(text),
+    size: count,
+    status: text,
+    reason: orNull(text),
+    node: text,
+  },
+  { title: 'LostRecord' },
+)
+
+const lost = route({
+  ...owner,
+  method: 'GET',
+  path: '/lost',
+  summary: 'List the records whose content was lost with a node',
+  details:
+    '`{records: [{account, uploadId, clusterId, cid, name, size, status, reason, node}], next}`, by account. A record is ' +
+    'listed until its content is complete again. `limit` (100, at most 1,000), `after`.',
+  query: { ...PAGE_QUERY, account: { description: 'An account, by its id.', schema: Type.String() } },
+  answers: { 200: Type.Object({ records: Type.Array(LostView), next }, { title: 'LostRecords' }) },
+  errors: ['VALIDATION', 'UNAVAILABLE'],
+  handler: async ({ query }, { fleet }) => {
+    const request = { ...pageRequest(query), account: query.get('account') ?? undefined }
+    const page = (await fleet?.lost(request)) ?? { rows: [], next: null }
+    const records = page.rows.map(({ accountId, statusReason, ...row }) => {
+      return { account: accountId, reason: statusReason, ...row }
+    })
+    return { status: 200, body: { records, next: page.next } }
+  },
+})
+
+export const nodeRoutes: readonly ContractRoute[] = [list, retire, forget, lost]
 
 function presentNode({ state, stateAt, isThere, isLeaving, seenAt, name: _, ...node }: ListedNode) {
   const shown = isThere ? (isLeaving ? 'leaving' : 'up') : 'down'

@@ -5,6 +5,7 @@ import { migrate } from '../../../adapters/postgres/migrate.ts'
 import { Postgres } from '../../../adapters/postgres/postgres.ts'
 import { postgresAccess } from '../../../adapters/postgres/postgres-access.ts'
 import { PostgresCensus } from '../../../adapters/postgres/postgres-census.ts'
+import { postgresContent } from '../../../adapters/postgres/postgres-content.ts'
 import { Nodes } from '../../../adapters/postgres/postgres-nodes.ts'
 import { postgresSignIn } from '../../../adapters/postgres/postgres-sign-in.ts'
 import { PostgresTakedowns } from '../../../adapters/postgres/postgres-takedowns.ts'
@@ -30,6 +31,7 @@ import { webhookRules } from '../../catalogue/webhook-rules.ts'
 import { needsPostgres, startPostgres, type TestPostgres } from '../../support/postgres-server.ts'
 import { withAccounts, withNode } from './catalogue-in-postgres.ts'
 import { emptied } from './emptied.ts'
+import { filledWith } from './filled-node.ts'
 
 const contents = [
   ...contentRules,
@@ -82,7 +84,8 @@ const SEED = `
       decode(md5(n::text), 'hex'), 'n' || n, ARRAY['7n' || n, '7g' || n % 300, '7g' || n % 30]
     FROM generate_series(1, 100000) n;
   UPDATE holds SET new_end = 0 WHERE root_id % 500 = 1;
-  INSERT INTO removed_records SELECT r.*, seq % 100 FROM records r LIMIT 20000;
+  INSERT INTO removed_records SELECT removed.* FROM (SELECT *, seq % 100 AS change_id FROM records LIMIT 20000) r,
+    json_populate_record(NULL::removed_records, to_json(r)) removed;
   INSERT INTO bulk_changes (name, account_id, action, selection, total, undo_ms, created_at)
     SELECT 'b' || n, 'a' || n % 2000, 'delete', '', 1, 1, n FROM generate_series(1, 20000) n;
   INSERT INTO removals (account_id, codec, multihash, created_by)
@@ -122,6 +125,7 @@ const WHOLE: ReadonlyArray<[statement: RegExp, why: string]> = [
   [/^SELECT COUNT\(\*\) AS count FROM accounts/, 'the number of accounts, for the owner'],
   [/FROM second_factors f JOIN accounts|^SELECT url FROM webhooks/, 'runs once, after data.key was lost'],
   [/^SELECT status AS state, COUNT/, 'counts waiting records by a partial index'],
+  [/^SELECT COUNT\(\*\) AS total FROM holds/, 'counts once, when a node is given up'],
   [/^\s*SELECT node AS name, COUNT|AS number, SUM\(dag_size\)/, 'counts by node, for the owner'],
   [/^SELECT 'accounts' AS kind/, 'totals of all accounts, for the owner'],
 ]
@@ -160,6 +164,7 @@ describe('statements of the catalogue in PostgreSQL', needsPostgres, () => {
     await signIns(postgresSignIn(database, sealingWith(new Uint8Array(32))))
     await agreeOnKey(database, () => 'key')
     await nodes(database)
+    await forgotten(database)
     await lists(database)
     const isOnce = (text: string): boolean => migrations.some(({ sql }) => sql.includes(text))
     const sent = database.statements.filter(
@@ -218,8 +223,27 @@ async function nodes(database: Postgres): Promise<void> {
   await known.start()
   await known.all()
   await known.list()
+  await known.lost({ after: null, limit: 1 })
+  await known.lost({ after: null, limit: 1, account: 'one' })
   await known.stop()
   await new PostgresPlaces(database).find(new Uint8Array(34), 1)
+}
+
+/** Forgets a node with one record. */
+async function forgotten(database: Postgres): Promise<void> {
+  await withAccounts(database)
+  await withNode(database, 'here', async ({ ledger }) => {
+    const { work } = postgresContent(database, ledger, { name: 'here', number: 0 })
+    await filledWith(database, { name: 'lost', account: 'one', records: 1 })
+    await new Nodes(database, systemClock, 'here').forget('lost')
+    for (const node of await work.lost.nodes()) {
+      await work.lost.keptClusters()
+      await work.lost.fence(node)
+      const step = { node, after: '', homeOf: () => 0, canFetch: async () => false, now: 1 }
+      await work.lost.takeOver(step)
+      await work.lost.finish(node)
+    }
+  })
 }
 
 /** Requests a far page and searches by status. */

@@ -1,0 +1,49 @@
+import type { DagIdentity } from '../ipld/cid.ts'
+import type { StatusChange } from './fetches.ts'
+
+/** A node that was given up, and whose records other nodes take over. */
+export interface LostNode {
+  name: string
+  id: string
+  number: number
+}
+
+export interface TakeOver {
+  node: LostNode
+  /** The last record of the page before; empty for the first page. */
+  after: string
+  /**
+   * Returns the backend on this node for new content of a cluster. Null if another node keeps the cluster, or if its
+   * directory is absent; `none` if no node keeps it.
+   */
+  homeOf: (clusterId: string) => number | null | 'none'
+  /** Returns whether a fetch may find the content. */
+  canFetch: (record: DagIdentity & { clusterId: string }) => Promise<boolean>
+  now: number
+}
+
+export interface TakenOver {
+  changes: StatusChange[]
+  /** Records of the page that this node has taken over. */
+  taken: number
+  /** The last record of the page; null if no record follows. */
+  last: string | null
+  /** Records of the page that remain: for another node, or until webhooks have sent their deliveries. */
+  left: number
+}
+
+/** Gives up the content of lost nodes, in short steps. After a crash, the steps begin again. */
+export interface LostContent {
+  nodes(): Promise<LostNode[]>
+  /** Returns the clusters that nodes keep by their configurations. */
+  keptClusters(): Promise<ReadonlySet<string>>
+  /** Makes sure that no commit of the node can succeed any more. Returns false if one may still run. */
+  fence(node: LostNode): Promise<boolean>
+  /**
+   * Takes over the next records of a node. If this node has the content, a record gets a hold on it. Otherwise it
+   * becomes `pinning` and is fetched, or `failed`.
+   */
+  takeOver(step: TakeOver): Promise<TakenOver>
+  /** Removes what is left of a node without records. Call it after a pass that left none. */
+  finish(node: LostNode): Promise<void>
+}

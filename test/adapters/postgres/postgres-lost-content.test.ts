@@ -1,0 +1,122 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { migrate } from '../../../adapters/postgres/migrate.ts'
+import { Postgres } from '../../../adapters/postgres/postgres.ts'
+import { postgresContent } from '../../../adapters/postgres/postgres-content.ts'
+import { Nodes } from '../../../adapters/postgres/postgres-nodes.ts'
+import { migrations } from '../../../adapters/postgres/schema.ts'
+import type { LostContent } from '../../../src/catalogue/lost-content.ts'
+import { ManualClock } from '../../support/manual-clock.ts'
+import { needsPostgres, startPostgres, type TestPostgres } from '../../support/postgres-server.ts'
+import { type TestNode, withAccounts, withNode } from './catalogue-in-postgres.ts'
+import { filledWith } from './filled-node.ts'
+
+describe('records of a lost node', needsPostgres, () => {
+  let server: TestPostgres
+  let database: Postgres
+  beforeAll(async () => {
+    server = await startPostgres()
+  })
+  beforeEach(async () => {
+    database = await Postgres.open({ url: await server.fresh() })
+    await migrate(database, migrations)
+    await withAccounts(database)
+    return () => database.close()
+  })
+  afterAll(() => server?.stop())
+
+  const forgotten = async (records: number, run: (lost: LostContent, node: TestNode) => Promise<void>) => {
+    await filledWith(database, { name: 'lost', account: 'one', records })
+    await new Nodes(database, new ManualClock(), 'here').forget('lost')
+    await withNode(database, 'here', node =>
+      run(postgresContent(database, node.ledger, { name: 'here', number: 0 }).work.lost, node),
+    )
+  }
+  /** Takes over all that it can, and returns how much that was. */
+  const pass = async (lost: LostContent, homeOf: () => number | null | 'none' = () => 0, canFetch = false) => {
+    const [node] = await lost.nodes()
+    if (node === undefined) throw new Error('no node is lost')
+    expect(await lost.fence(node)).toBe(true)
+    let [taken, left] = [0, 0]
+    for (let after: string | null = ''; after !== null; ) {
+      const step = { node, after, homeOf, canFetch: async () => canFetch, now: 5 }
+      const of: Awaited<ReturnType<LostContent['takeOver']>> = await lost.takeOver(step)
+      taken += of.taken
+      left += of.left
+      after = of.last
+    }
+    if (taken === 0 && left === 0) await lost.finish(node)
+    return [taken, left]
+  }
+  const count = async (where: string): Promise<number> =>
+    (await database.reading.first<{ count: number }>(`SELECT COUNT(*) AS count FROM ${where}`))?.count ?? 0
+
+  test('wait while a webhook would drop their deliveries', async () => {
+    await forgotten(500, async lost => {
+      await database.command(
+        "INSERT INTO webhooks (id, account_id, url, secret, created_at) VALUES ('w', 'one', '', '', 0)",
+      )
+      expect(await pass(lost)).toEqual([200, 300])
+      expect(await pass(lost)).toEqual([150, 150])
+      for (let i = 0; i < 20 && (await count("records WHERE status = 'pinned'")) > 0; i++) {
+        await database.command("DELETE FROM jobs WHERE kind = 'delivery'")
+        await database.command('UPDATE webhooks SET waiting = 0')
+        await pass(lost)
+      }
+      expect(await count("records WHERE status = 'failed' AND status_reason = 'lost with node lost'")).toBe(500)
+      expect(await count('deliveries')).toBe(500)
+      expect(await count('webhooks WHERE dropped > 0')).toBe(0)
+    })
+  })
+
+  test('free the storage of their account once', async () => {
+    await forgotten(120, async lost => {
+      expect(await pass(lost)).toEqual([120, 0])
+      expect(await count('accounts WHERE stored_bytes > 0')).toBe(0)
+      expect(await count("accounts WHERE id = 'one' AND pins = 120")).toBe(1)
+      expect(await pass(lost)).toEqual([0, 0])
+      for (const table of ['holds', 'roots', 'fetches']) expect([table, await count(table)]).toEqual([table, 0])
+    })
+  })
+
+  test('stay for the node of their cluster', async () => {
+    await forgotten(3, async lost => {
+      expect(await pass(lost, () => null)).toEqual([0, 3])
+      expect(await count("records WHERE status = 'pinned'")).toBe(3)
+      expect(await count("nodes WHERE state = 'forgetting'")).toBe(1)
+    })
+  })
+
+  test('are fetched, and fail with the node if nobody has them', async () => {
+    await forgotten(2, async (lost, { fetches }) => {
+      expect(await pass(lost, () => 0, true)).toEqual([2, 0])
+      expect(await count("records WHERE status = 'pinning' AND root_id IS NULL AND hold_id IS NULL")).toBe(2)
+      const { jobs } = await fetches.due({ now: 10, after: '', accounts: 9, each: 9 })
+      const reason = { code: 'CID_NOT_FOUND' as const, text: 'CID_NOT_FOUND: no provider has it' }
+      for (const { id } of jobs) {
+        await fetches.start(id, 10)
+        await fetches.fail(id, { reason, retryAt: 60, blocks: 0, bytes: 0, charge: 0 }, 11)
+      }
+      const text = "status_code = 'LOST' AND status_reason = 'lost with node lost: CID_NOT_FOUND: no provider has it'"
+      expect(await count(`records WHERE ${text}`)).toBe(2)
+      expect(await count("jobs WHERE kind = 'fetch'")).toBe(0)
+    })
+  })
+
+  test('cannot become more if the node still runs, cut off', async () => {
+    await filledWith(database, { name: 'lost', account: 'one', records: 0 })
+    await withNode(
+      database,
+      'lost',
+      async ({ ledger }) => {
+        const { content } = postgresContent(database, ledger, { name: 'lost', number: 7 })
+        const record = { accountId: 'one', codec: 85, multihash: new Uint8Array(34) }
+        await new Nodes(database, new ManualClock(), 'here').forget('lost')
+        const limits = { maxPins: null, maxStorageBytes: null, maxQueuedPins: null }
+        const request = { backendId: 0, record, origins: [], limits, now: 1 } as never
+        await expect(content.fetches.request(request)).rejects.toThrow()
+        expect(await count('holds')).toBe(0)
+      },
+      7,
+    )
+  })
+})
