@@ -23,7 +23,37 @@ const sender = (name: string) => ({ file: 'test/adapters/fleet/node-sender.test.
 const kept = (name: string) => ({ file: 'test/adapters/fleet/remembered-answers.test.ts', name })
 const columns = (name: string) => ({ file: 'test/adapters/postgres/move-in.test.ts', name })
 
+const lost = (name: string) => ({ file: 'test/adapters/postgres/postgres-lost-content.test.ts', name })
+
 const promises: readonly KeptPromise[] = [
+  {
+    promise: 'webhooks are told of every record that was lost with a node',
+    file: 'adapters/postgres/lost-pace.ts',
+    find: '  return Math.min(wanted, Math.max(0, room))',
+    replace: '  return room < 0 ? wanted : wanted',
+    test: lost('wait while a webhook would drop'),
+  },
+  {
+    promise: 'a forgotten node leaves no holds',
+    file: 'adapters/postgres/lost-remains.ts',
+    find: "          await sql.run('DELETE FROM holds WHERE id = ANY($1) AND node = $2', [held, name])\n",
+    replace: '',
+    test: lost('free the storage of their account once'),
+  },
+  {
+    promise: 'a forgotten node that still runs can begin nothing',
+    file: 'adapters/postgres/begun-holds.ts',
+    find: "state NOT IN ('active', 'retiring')) THEN NULL",
+    replace: "state = 'none') THEN NULL",
+    test: lost('cannot become more'),
+  },
+  {
+    promise: 'lost content is given up only by the node of its cluster',
+    file: 'adapters/postgres/postgres-lost-content.ts',
+    find: 'step.homeOf(clusterId) !== null',
+    replace: "step.homeOf(clusterId) !== 'other'",
+    test: lost('stay for the node of their cluster'),
+  },
   {
     promise: 'an upload reads no other records of its account',
     file: 'adapters/postgres/begun-holds.ts',

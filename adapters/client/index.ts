@@ -38,7 +38,7 @@ export type { JsonObject, RequestOptions } from './connection.ts'
 export type { Content, ContentFile, ReadOptions } from './content.ts'
 export type { CarOptions, DirectoryFile, Files, SendOptions, TargetOptions, UploadOptions } from './files.ts'
 export type { Edit, Job, JobFilter, Jobs, JobWaitOptions } from './jobs.ts'
-export type { NewAccountOptions, Owner, VerifyOptions } from './owner.ts'
+export type { Owner } from './owner.ts'
 export type {
   AccountPage,
   Amount,
@@ -59,6 +59,7 @@ export type {
   Takedown,
   Verified,
 } from './owner-answers.ts'
+export type { NewAccountOptions, VerifyOptions } from './owner-options.ts'
 export type { ListOptions, PinOptions, Pins, WaitOptions } from './pins.ts'
 export type { BodyPart, RequestBody, SizedSource, UploadSource } from './request-body.ts'
 export type { SecondFactor, SecondFactorProof } from './second-factor.ts'

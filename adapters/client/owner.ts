@@ -19,25 +19,11 @@ import type {
   Takedown,
   Verified,
 } from './owner-answers.ts'
+import type { NewAccountOptions, VerifyOptions } from './owner-options.ts'
 import type { PageOptions } from './sessions.ts'
 
 const BASE_PATH = '/api/v3'
 const ADMIN_PATH = '/admin/v1'
-
-/** Options of a new account. */
-export interface NewAccountOptions {
-  email: string
-  plan: string
-  name?: string | undefined
-  /** Without a password the account can only use keys. */
-  password?: string | undefined
-}
-
-/** Options of a verification. */
-export interface VerifyOptions {
-  onProgress?: ((progress: { blocks: number; bytes: number; damaged: number }) => void) | undefined
-  signal?: AbortSignal | undefined
-}
 
 /**
  * Administration of the node, at `/admin/v1` beside the API. Every method needs an owner's credential with every scope.

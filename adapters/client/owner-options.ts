@@ -1,0 +1,14 @@
+/** Options of a new account. */
+export interface NewAccountOptions {
+  email: string
+  plan: string
+  name?: string | undefined
+  /** Without a password the account can only use keys. */
+  password?: string | undefined
+}
+
+/** Options of a verification. */
+export interface VerifyOptions {
+  onProgress?: ((progress: { blocks: number; bytes: number; damaged: number }) => void) | undefined
+  signal?: AbortSignal | undefined
+}
