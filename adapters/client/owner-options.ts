@@ -1,3 +1,5 @@
+import type { AuditFilter } from './owner-answers.ts'
+
 /** Options of a new account. */
 export interface NewAccountOptions {
   email: string
@@ -11,4 +13,9 @@ export interface NewAccountOptions {
 export interface VerifyOptions {
   onProgress?: ((progress: { blocks: number; bytes: number; damaged: number }) => void) | undefined
   signal?: AbortSignal | undefined
+}
+
+/** Returns the query of a filter. */
+export function auditQuery({ from, until, ...filter }: AuditFilter): Record<string, string | undefined> {
+  return { ...filter, from: from?.toISOString(), until: until?.toISOString() }
 }

@@ -19,7 +19,7 @@ import type {
   Takedown,
   Verified,
 } from './owner-answers.ts'
-import type { NewAccountOptions, VerifyOptions } from './owner-options.ts'
+import { auditQuery, type NewAccountOptions, type VerifyOptions } from './owner-options.ts'
 import type { PageOptions } from './sessions.ts'
 
 const BASE_PATH = '/api/v3'
@@ -168,11 +168,8 @@ export class Owner {
    * @example const { rows } = await client.owner.takedowns()
    */
   async takedowns({ after, limit, signal }: PageOptions = {}): Promise<Page<Takedown>> {
-    const query = { after, limit: limit?.toString() }
-    const answer = await this.#json<{ takedowns: Takedown[]; next: string | null }>('GET', '/takedowns', {
-      query,
-      signal,
-    })
+    const options = { query: { after, limit: limit?.toString() }, signal }
+    const answer = await this.#json<{ takedowns: Takedown[]; next: string | null }>('GET', '/takedowns', options)
     return { rows: answer.takedowns, next: answer.next }
   }
 
@@ -216,17 +213,10 @@ export class Owner {
    * Returns a page of the webhook deliveries of all accounts, newest first.
    * @example const { rows } = await client.owner.deliveries()
    */
-  async deliveries({
-    failed,
-    after,
-    limit,
-    signal,
-  }: PageOptions & { failed?: boolean } = {}): Promise<Page<OwnedDelivery>> {
-    const query = { failed: failed?.toString(), after, limit: limit?.toString() }
-    const answer = await this.#json<{ deliveries: OwnedDelivery[]; next: string | null }>('GET', '/deliveries', {
-      query,
-      signal,
-    })
+  async deliveries({ signal, ...of }: PageOptions & { failed?: boolean } = {}): Promise<Page<OwnedDelivery>> {
+    const options = { query: { ...of, failed: of.failed?.toString(), limit: of.limit?.toString() }, signal }
+    type Found = { deliveries: OwnedDelivery[]; next: string | null }
+    const answer = await this.#json<Found>('GET', '/deliveries', options)
     return { rows: answer.deliveries, next: answer.next }
   }
 
@@ -269,13 +259,8 @@ export class Owner {
    * Returns a page of the records whose content was lost with a node, by account.
    * @example const { rows } = await client.owner.lostRecords({ limit: 20 })
    */
-  async lostRecords({
-    account,
-    after,
-    limit,
-    signal,
-  }: PageOptions & { account?: string } = {}): Promise<Page<LostRecord>> {
-    const query = { account, after, limit: limit?.toString() }
+  async lostRecords({ signal, limit, ...of }: PageOptions & { account?: string } = {}): Promise<Page<LostRecord>> {
+    const query = { ...of, limit: limit?.toString() }
     const answer = await this.#json<{ records: LostRecord[]; next: string | null }>('GET', '/lost', { query, signal })
     return { rows: answer.records, next: answer.next }
   }
@@ -311,8 +296,4 @@ export class Owner {
     }
     return this.#connection
   }
-}
-
-function auditQuery({ from, until, ...filter }: AuditFilter): Record<string, string | undefined> {
-  return { ...filter, from: from?.toISOString(), until: until?.toISOString() }
 }
