@@ -120,13 +120,6 @@ export const backupPromises: readonly KeptPromise[] = [
     test: { file: 'test/storage/database-copy.test.ts', name: 'a copy of a database is written and synced by' },
   },
   {
-    promise: 'a copy of the database does not start again after each commit',
-    file: 'src/storage/copy-thread.ts',
-    find: "    source.exec('BEGIN')\n",
-    replace: '',
-    test: { file: 'test/storage/database-copy.test.ts', name: 'ends although each round of the loop' },
-  },
-  {
     promise: 'a rehearsal of an upgrade changes a copy of the database alone',
     file: 'src/storage/rehearse-upgrade.ts',
     find: 'UNCHANGED : migrate(copy)',
