@@ -445,7 +445,7 @@ const promises: readonly KeptPromise[] = [
   },
   {
     promise: 'only its own data directory can use a copied catalogue',
-    file: 'adapters/postgres/shared-database.ts',
+    file: 'adapters/postgres/join-fleet.ts',
     find: "if ((await sql.first('SELECT 1 FROM moves LIMIT 1')) !== undefined) {",
     replace: 'if (sql === null) {',
     test: moved('copies the current data if an earlier'),
@@ -910,7 +910,7 @@ const promises: readonly KeptPromise[] = [
   },
   {
     promise: 'a node without a heartbeat for thirty seconds is down',
-    file: 'adapters/postgres/postgres-nodes.ts',
+    file: 'adapters/postgres/node-list.ts',
     find: "const TIMEOUT = `INTERVAL '30 seconds'`",
     replace: "const TIMEOUT = `INTERVAL '30 days'`",
     test: { file: 'test/adapters/postgres/nodes.test.ts', name: 'are up until they stop or miss' },
@@ -924,7 +924,7 @@ const promises: readonly KeptPromise[] = [
   },
   {
     promise: 'no two data directories have one node id',
-    file: 'adapters/postgres/shared-database.ts',
+    file: 'adapters/postgres/join-fleet.ts',
     find: 'address !== null && others.some(({ id }) => id === address.id)',
     replace: 'address === undefined',
     test: { file: 'test/adapters/fleet/two-nodes.test.ts', name: 'refuses a second node with the same' },

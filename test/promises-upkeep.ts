@@ -97,8 +97,8 @@ export const upkeepPromises: readonly KeptPromise[] = [
   {
     promise: 'uploads to an absent cluster are refused',
     file: 'src/clusters/cluster-registry.ts',
-    find: '    this.checkPresent(clusterId)\n',
-    replace: '',
+    find: '    this.checkPresent(clusterId)\n    return this.#backends',
+    replace: '    return this.#backends',
     test: { file: wrongDirectories, name: 'refuses uploads, allows deletes and leaves other clusters alone' },
   },
   {
@@ -279,8 +279,8 @@ export const upkeepPromises: readonly KeptPromise[] = [
   {
     promise: 'a removal whose rest is refused is not said to have done nothing',
     file: 'src/catalogue/rules/removal-rules.ts',
-    find: 'await rest(finish({ ...of, ...noted }))',
-    replace: 'await finish({ ...of, ...noted })',
+    find: 'await rest(finish(noted))',
+    replace: 'await finish(noted)',
     test: { file: unknownOutcome, name: 'a removal whose second part is refused' },
   },
   {

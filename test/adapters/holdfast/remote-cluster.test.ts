@@ -189,7 +189,7 @@ describe('a cluster on another node, with a catalogue in PostgreSQL', needsPostg
     })
   })
 
-  test('is checked by its node of a fleet, and every node tells the truth', async () => {
+  test('is checked by its own node, and all nodes tell the truth', async () => {
     await withFarCluster(async (fleet, there) => {
       const { a, b, key } = fleet
       const cid = await uploadFar(fleet)
