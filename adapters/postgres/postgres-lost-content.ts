@@ -35,10 +35,10 @@ type Decided = { record: HeldRecord } & (
 
 /** A page of records. A record is lost if its hold, or its fetch, is on the lost node. */
 const SEEN = `
-  SELECT one.id, one.account_id AS "accountId", one.cluster_id AS "clusterId",
-    COALESCE(h.node = $2, FALSE) OR COALESCE(f.node = $2, FALSE) AS "isLost"
-  FROM (SELECT id, account_id, cluster_id, hold_id, fetch_id FROM records WHERE id > $1 ORDER BY id LIMIT $3) AS one
-  LEFT JOIN holds h ON h.id = one.hold_id LEFT JOIN fetches f ON f.id = one.fetch_id ORDER BY one.id`
+  SELECT id, account_id AS "accountId", cluster_id AS "clusterId",
+    COALESCE((SELECT node = $2 FROM holds WHERE holds.id = hold_id), FALSE)
+      OR COALESCE((SELECT node = $2 FROM fetches WHERE fetches.id = fetch_id), FALSE) AS "isLost"
+  FROM records WHERE id > $1 ORDER BY id LIMIT $3`
 
 export class PostgresLostContent implements LostContent {
   readonly #parts: ContentParts

@@ -157,10 +157,10 @@ export class PostgresOffers implements Offers {
   /** Ends the offers of an earlier set-back. */
   async #withdraw(): Promise<void> {
     for (let ended = STEP; ended === STEP; ) {
-      ended = await this.#end(`record_id IN (SELECT record_id FROM offers WHERE node = $2 LIMIT $1) AND node = $2`, [
-        STEP,
-        this.#node,
-      ])
+      ended = await this.#end(
+        `record_id = ANY (ARRAY(SELECT record_id FROM offers WHERE node = $2 ORDER BY record_id LIMIT $1)) AND node = $2`,
+        [STEP, this.#node],
+      )
     }
   }
 

@@ -26,6 +26,6 @@ export const setBacksSchema = `
     PRIMARY KEY (record_id, node)
   );
   CREATE INDEX offers_by_cluster ON offers (cluster_id, record_id);
-  CREATE INDEX offers_by_node ON offers (node);
+  CREATE INDEX offers_by_node ON offers (node, record_id);
   CREATE INDEX offers_by_root ON offers (root_id);
 `

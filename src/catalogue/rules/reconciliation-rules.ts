@@ -49,7 +49,8 @@ const foundRecord = columns<CatalogueRecord>({
   ...heldRecord.kinds,
   node: ['text', HOLDING_NODE],
   own: ['integer', OWN_BACKEND],
-  isOffered: ['flag', either('0', 'EXISTS (SELECT 1 FROM offers WHERE record_id = records.id)')],
+  // A limit keeps PostgreSQL from reading all offers into a hash.
+  isOffered: ['flag', either('0', 'COALESCE((SELECT TRUE FROM offers WHERE record_id = records.id LIMIT 1), FALSE)')],
 })
 const foundFetch = columns<{ id: number; isWanted: boolean }>({
   id: 'integer',

@@ -5,19 +5,14 @@ import { migrate } from '../../../adapters/postgres/migrate.ts'
 import { Postgres } from '../../../adapters/postgres/postgres.ts'
 import { postgresAccess } from '../../../adapters/postgres/postgres-access.ts'
 import { PostgresCensus } from '../../../adapters/postgres/postgres-census.ts'
-import { postgresContent } from '../../../adapters/postgres/postgres-content.ts'
-import { Nodes } from '../../../adapters/postgres/postgres-nodes.ts'
 import { postgresSignIn } from '../../../adapters/postgres/postgres-sign-in.ts'
-import { PostgresTakedowns } from '../../../adapters/postgres/postgres-takedowns.ts'
 import { RecordLists } from '../../../adapters/postgres/record-lists.ts'
 import { migrations } from '../../../adapters/postgres/schema.ts'
 import { agreeOnKey } from '../../../adapters/postgres/sealing-key.ts'
 import { SharedHolds } from '../../../adapters/postgres/shared-holds.ts'
-import { PostgresPlaces } from '../../../adapters/postgres/shared-places.ts'
 import { knownStatements } from '../../../src/catalogue/rules/statement.ts'
 import type { SharedSignIn } from '../../../src/catalogue/sign-in.ts'
 import { CensusTable } from '../../../src/catalogue/sqlite/census-table.ts'
-import { systemClock } from '../../../src/domain/clock.ts'
 import { sealingWith } from '../../../src/domain/sealing.ts'
 import { accessRules } from '../../catalogue/access-rules.ts'
 import { auditRules } from '../../catalogue/audit-rules.ts'
@@ -31,7 +26,7 @@ import { webhookRules } from '../../catalogue/webhook-rules.ts'
 import { needsPostgres, startPostgres, type TestPostgres } from '../../support/postgres-server.ts'
 import { withAccounts, withNode } from './catalogue-in-postgres.ts'
 import { emptied } from './emptied.ts'
-import { filledWith } from './filled-node.ts'
+import { sendNodeStatements } from './node-statements.ts'
 
 const contents = [
   ...contentRules,
@@ -108,13 +103,14 @@ const SEED = `
   INSERT INTO egress SELECT 'a' || n, 202611, 'd', n FROM generate_series(1, 20000) n;
   INSERT INTO audit (key, actor, number, created_at, last_at, times, account_id, action, outcome)
     SELECT 'k' || n, 'account', n, n, n, 1, 'a' || n % 100, 'a' || n % 40, 'o' || n % 20 FROM generate_series(1, 40000) n;
+  INSERT INTO offers SELECT 'r' || n, 'n' || n % 3, 'near', 'h' || n, n FROM generate_series(1, 40000) n;
   SELECT place_records();
   INSERT INTO takedowns (cid, path, status, reason, at) SELECT 'c' || n, '', 410, '', n FROM generate_series(1, 20000) n;
   ALTER TABLE records ENABLE TRIGGER USER;
   ANALYZE`
 
-/** Tables with few rows: one, or one for each node or database. */
-const SMALL = ['nodes', 'moves', 'fleet_secret', 'hold_numbers', 'pg_database']
+/** Tables with few rows: one, or one for each node, database or set-back. */
+const SMALL = ['nodes', 'set_backs', 'moves', 'fleet_secret', 'hold_numbers', 'pg_database']
 
 /** Statements that may read a whole table, and why. */
 const WHOLE: ReadonlyArray<[statement: RegExp, why: string]> = [
@@ -126,6 +122,9 @@ const WHOLE: ReadonlyArray<[statement: RegExp, why: string]> = [
   [/FROM second_factors f JOIN accounts|^SELECT url FROM webhooks/, 'runs once, after data.key was lost'],
   [/^SELECT status AS state, COUNT/, 'counts waiting records by a partial index'],
   [/^SELECT COUNT\(\*\) AS total FROM holds/, 'counts once, when a node is given up'],
+  [/^SELECT 1 FROM placements WHERE wanted AND/, 'once, before a node retires'],
+  [/SET state = 'retiring'/, 'counts once, when a node begins to retire'],
+  [/AS "isEmpty"$/, 'after each pass over the content of a retiring node'],
   [/^\s*SELECT node AS name, COUNT|AS number, SUM\(dag_size\)/, 'counts by node, for the owner'],
   [/^SELECT 'accounts' AS kind/, 'totals of all accounts, for the owner'],
 ]
@@ -163,8 +162,7 @@ describe('statements of the catalogue in PostgreSQL', needsPostgres, () => {
     })
     await signIns(postgresSignIn(database, sealingWith(new Uint8Array(32))))
     await agreeOnKey(database, () => 'key')
-    await nodes(database)
-    await forgotten(database)
+    await sendNodeStatements(database)
     await lists(database)
     const isOnce = (text: string): boolean => migrations.some(({ sql }) => sql.includes(text))
     const sent = database.statements.filter(
@@ -209,41 +207,6 @@ async function signIns({ attempts, challenges, signingKeys, requests }: SharedSi
   await challenges.remove(hash)
   await signingKeys.replace(null, [{ kid: 'k', secret: 'AAAA', createdAt: 1 }])
   await requests.grant([{ key: 'one', limit }])
-}
-
-/** Runs the statements about nodes and takedowns. */
-async function nodes(database: Postgres): Promise<void> {
-  const takedowns = new PostgresTakedowns(database)
-  const one = { cid: 'c', path: '', status: 410 as const, reason: 'r', at: 1 }
-  await takedowns.adopt([one])
-  await takedowns.put(one)
-  await takedowns.lift(one, 2)
-  await takedowns.all()
-  const known = new Nodes(database, systemClock, 'here')
-  await known.start()
-  await known.all()
-  await known.list()
-  await known.lost({ after: null, limit: 1 })
-  await known.lost({ after: null, limit: 1, account: 'one' })
-  await known.stop()
-  await new PostgresPlaces(database).find(new Uint8Array(34), 1)
-}
-
-/** Forgets a node with one record. */
-async function forgotten(database: Postgres): Promise<void> {
-  await withAccounts(database)
-  await withNode(database, 'here', async ({ ledger }) => {
-    const { work } = postgresContent(database, ledger, { name: 'here', number: 0 })
-    await filledWith(database, { name: 'lost', account: 'one', records: 1 })
-    await new Nodes(database, systemClock, 'here').forget('lost')
-    for (const node of await work.lost.nodes()) {
-      await work.lost.keptClusters()
-      await work.lost.fence(node)
-      const step = { node, after: '', homeOf: () => 0, canFetch: async () => false, now: 1 }
-      await work.lost.takeOver(step)
-      await work.lost.finish(node)
-    }
-  })
 }
 
 /** Requests a far page and searches by status. */

@@ -1,0 +1,116 @@
+import { beginRetirement } from '../../../adapters/postgres/begin-retirement.ts'
+import { DatabasePast } from '../../../adapters/postgres/database-past.ts'
+import { joinFleet } from '../../../adapters/postgres/join-fleet.ts'
+import type { Postgres } from '../../../adapters/postgres/postgres.ts'
+import { postgresContent } from '../../../adapters/postgres/postgres-content.ts'
+import { Nodes } from '../../../adapters/postgres/postgres-nodes.ts'
+import { PostgresTakedowns } from '../../../adapters/postgres/postgres-takedowns.ts'
+import { PostgresPlaces } from '../../../adapters/postgres/shared-places.ts'
+import type { SqlParam } from '../../../adapters/postgres/sql.ts'
+import type { KnownPast } from '../../../src/catalogue/shared-catalogue.ts'
+import { systemClock } from '../../../src/domain/clock.ts'
+import { commit, record } from '../../catalogue/content-support.ts'
+import { withAccounts, withNode } from './catalogue-in-postgres.ts'
+import { emptied } from './emptied.ts'
+
+/** Sends each statement about nodes at least once, so that its plan can be checked. */
+export async function sendNodeStatements(database: Postgres): Promise<void> {
+  await nodes(database)
+  await forgotten(database)
+  await setBack(database)
+  await retired(database)
+}
+
+/** Runs the statements about nodes and takedowns. */
+async function nodes(database: Postgres): Promise<void> {
+  const takedowns = new PostgresTakedowns(database)
+  const one = { cid: 'c', path: '', status: 410 as const, reason: 'r', at: 1 }
+  await takedowns.adopt([one])
+  await takedowns.put(one)
+  await takedowns.lift(one, 2)
+  await takedowns.all()
+  const known = new Nodes(database, systemClock, 'here')
+  await known.start()
+  await known.all()
+  await known.list()
+  await known.lost({ after: null, limit: 1 })
+  await known.lost({ after: null, limit: 1, account: 'one' })
+  await known.stop()
+  await new PostgresPlaces(database).find(new Uint8Array(34), 1)
+}
+
+/** Forgets a node with one record. */
+async function forgotten(database: Postgres): Promise<void> {
+  await withAccounts(database)
+  await withNode(database, 'lost', async node => void (await commit(node, [record('r1')])), 1)
+  await withNode(database, 'here', async ({ ledger }) => {
+    const { work } = postgresContent(database, ledger, { name: 'here', number: 0 })
+    await database.command("INSERT INTO nodes (name, number, id, url) VALUES ('lost', 1, 'lost', 'http://gone')")
+    await new Nodes(database, systemClock, 'here').forget('lost')
+    for (const node of await work.lost.nodes()) {
+      await work.lost.keptClusters()
+      await work.lost.fence(node)
+      const step = { node, after: '', homeOf: () => 0, canFetch: async () => false, now: 1 }
+      await work.lost.takeOver(step)
+      await work.lost.finish(node)
+    }
+  })
+}
+
+/** Notices that the database was set back, and walks through its records. */
+async function setBack(database: Postgres): Promise<void> {
+  await emptied(database)
+  await withAccounts(database)
+  await joined(database, 'here')
+  let known: KnownPast | null = null
+  const kept = {
+    get: () => known,
+    put: (next: KnownPast) => {
+      // The database has lost the set-back that the node knows.
+      known = { ...next, setBack: 'lost' }
+    },
+    newestHolds: () => [1],
+    isHeld: () => false,
+  }
+  const past = new DatabasePast(kept, 'here', () => undefined)
+  await database.transaction(async sql => {
+    const query: Parameters<DatabasePast['check']>[0]['query'] = async (text, values) => {
+      return { rows: await sql.all(text, values as SqlParam[]) }
+    }
+    await past.check({ query })
+    await past.check({ query })
+  })
+  await withNode(database, 'here', async ({ offers }) => {
+    const pending = await offers.pending()
+    if (pending === null) throw new Error('no set-back was noticed')
+    const step = { setBack: pending, homes: new Map(), limit: 1, now: 1 }
+    while (!(await offers.walk(step)).isDone);
+    await offers.waitsFor()
+    await offers.open({ clusterId: 'near', after: '', limit: 1 })
+    const offer = { recordId: 'none', dag: null, node: 'there', nodeId: 'there' }
+    await offers.take(offer, { backendId: 0, brought: null, now: 1 })
+  })
+}
+
+/** Retires a node without content. */
+async function retired(database: Postgres): Promise<void> {
+  await emptied(database)
+  await withAccounts(database)
+  for (const id of ['old', 'new']) await joined(database, id)
+  await beginRetirement(database, 'old', 'new')
+  await withNode(database, 'new', async ({ retirements }) => {
+    for (const node of await retirements.nodes()) {
+      await retirements.roots(node, 0)
+      await retirements.move([])
+      await retirements.moveWaiting({ node, homeOf: () => 0, now: 1 })
+      await retirements.finish(node)
+    }
+  })
+}
+
+async function joined(database: Postgres, id: string): Promise<void> {
+  const address = { id, url: 'http://127.0.0.1:1' }
+  const joining = { address, clusterNodes: {}, newSecret: () => new Uint8Array(32), run: id }
+  await database.transaction(sql => joinFleet(sql, { known: id, make: () => id }, joining))
+  await new Nodes(database, systemClock, id).leave()
+}
