@@ -125,6 +125,7 @@ export class Owner {
    * opens it at `/console/#/password?token=<token>`.
    *
    * @throws HoldfastError `NOT_FOUND`, `SESSION_REQUIRED` for an owner's account if the client uses a key
+   * @example const { token } = await client.owner.makePasswordLink(account)
    */
   makePasswordLink(id: string): Promise<{ token: string; expiresAt: string }> {
     return this.#json('POST', `/accounts/${pathPart(id, 'the id')}/password-link`)
