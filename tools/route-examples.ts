@@ -182,6 +182,7 @@ export const EXAMPLES: readonly Example[] = [
   admin('GET /deliveries'),
   admin('POST /deliveries/:id/resend', { path: () => '/admin/v1/deliveries/1/resend', json: () => ({}) }),
   admin('GET /nodes'),
+  admin('POST /nodes/:id/retire', { path: () => '/admin/v1/nodes/c/retire', json: () => ({ to: 'b' }) }),
   admin('POST /nodes/:id/forget', { path: () => '/admin/v1/nodes/c/forget', json: () => ({}) }),
   admin('GET /lost'),
   admin('GET /audit', { path: () => '/admin/v1/audit?limit=1' }),
