@@ -100,7 +100,7 @@ const NEW_TABLES = {
     record_places: 1,
   },
   ...{ request_windows: 0, roots_gone: 0, schema_versions: migrations.length, sealing_key: 0, signing_keys: 0 },
-  ...{ takedowns: 0 },
+  ...{ takedowns: 0, offers: 0, set_backs: 0 },
 }
 
 describe('a moved catalogue', needsPostgres, () => {
