@@ -35,9 +35,9 @@ const { bin, devDependencies } = JSON.parse(readFileSync(join(ROOT, 'package.jso
 }
 const directory = mkdtempSync(join(tmpdir(), 'holdfast-package-'))
 
-function step(name: string, args: readonly string[], cwd: string): string {
+function step(name: string, args: readonly string[], cwd: string, program = NODE): string {
   const started = performance.now()
-  const { status, stdout, stderr, error } = spawnSync(NODE, args, { cwd, encoding: 'utf8' })
+  const { status, stdout, stderr, error } = spawnSync(program, args, { cwd, encoding: 'utf8' })
   if (error !== undefined || status !== 0) {
     throw new Error(`${name} failed: ${error?.message ?? ''}\n${stdout}${stderr}`)
   }
@@ -129,9 +129,24 @@ async function serve(project: string, commandLine: string): Promise<void> {
   }
 }
 
+/** Embeds the package in the other runtimes that are installed. */
+function embedElsewhere(project: string): void {
+  for (const [runtime, args] of [
+    ['bun', []],
+    ['deno', ['run', '-A']],
+  ] as const) {
+    if (spawnSync(runtime, ['--version']).error !== undefined) {
+      console.log(`not run: the package under ${runtime}, which is not installed`)
+      continue
+    }
+    step(`plain JavaScript under ${runtime}`, [...args, 'plain.js'], project, runtime)
+  }
+}
+
 async function use(project: string): Promise<void> {
   step('plain JavaScript', ['plain.js'], project)
   step('CommonJS', ['common.cjs'], project)
+  embedElsewhere(project)
   const commandLine = join('node_modules/holdfast', bin.holdfast)
   const help = step('command line', [commandLine, '--help'], project)
   if (!help.includes('serve')) throw new Error(`the help of the command line lacks "serve": ${help}`)
