@@ -6,8 +6,8 @@ const source = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe
 /** Checks touch targets as well, which axe-core does not by default. */
 const RUN = `axe.run(document, {
   resultTypes: ['violations'],
-  // An open menu, a dialog and the bar of a selection cover parts of other targets.
-  rules: { 'target-size': { enabled: document.querySelector(':popover-open, dialog[open], .selection') === null } },
+  // An open menu, a dialog, a notice and the bar of a selection cover parts of other targets.
+  rules: { 'target-size': { enabled: document.querySelector(':popover-open, dialog[open], .notice, .selection') === null } },
 }).then(({ violations }) =>
   violations.flatMap(({ id, nodes }) => nodes.map(({ target }) => id + ': ' + target.join(' '))))`
 

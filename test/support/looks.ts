@@ -32,6 +32,8 @@ export async function expectGoodLooks(page: Page, name: string, isBusy = false):
     for (const colorScheme of SCHEMES) {
       await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' })
       if (!isBusy) await page.locator('[aria-busy="true"]').first().waitFor({ state: 'detached' })
+      // A bar that stays in the window would cover other parts in the middle of the page.
+      await page.evaluate('scrollTo(0, 0)')
       const state = `${name}-${width}-${colorScheme}`
       await takeScreenshot(page, state)
       const misplaced = (await page.evaluate(`[...${TOO_WIDE}, ...${OFF_CENTRE}]`)) as string[]
@@ -49,6 +51,5 @@ async function takeScreenshot(page: Page, state: string): Promise<void> {
   mkdirSync(DIRECTORY, { recursive: true })
   // A dialog is in the middle of the window, not of the page.
   const fullPage = (await page.locator('dialog[open]').count()) === 0
-  await page.evaluate('scrollTo(0, 0)')
   await page.screenshot({ path: join(DIRECTORY, `${state}.png`), fullPage })
 }

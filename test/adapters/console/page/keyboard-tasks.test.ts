@@ -93,8 +93,11 @@ describe('every task of the console by keyboard alone', { ...inBrowser, timeout:
         await keys.press('Enter')
         await heading(page, 'renamed')
         await keys.use('In a month')
+        // The page loads the pin again, and may then show another record of the content.
+        const reloaded = page.waitForResponse('**/users/me/uploads?*')
         await keys.use('Keep')
         await told(page, 'Kept until then')
+        await reloaded
         await keys.use('Add a line')
         await keys.fill('Key 1', 'camera')
         await keys.fill('Value 1', 'old')
