@@ -149,6 +149,33 @@ describe('every task of the console by keyboard alone', { ...inBrowser, timeout:
       { hasGateway: true },
     ))
 
+  test('uploads from a URL, cancels and retries an upload, and sets an end', () =>
+    signedIn(async ({ page }) => {
+      const keys = new Keyboard(page)
+      await keys.fill('From a URL', 'http://127.0.0.1:9/file.txt')
+      await keys.press('Enter')
+      await page.getByRole('alert').getByText('URL must not lead to a private address').waitFor()
+      // Nobody answers the upload before it is cancelled.
+      await page.route('**/api/v3/files*', () => undefined)
+      const chooser = page.waitForEvent('filechooser')
+      await keys.use('Choose files')
+      await (await chooser).setFiles({ name: 'again.txt', mimeType: 'text/plain', buffer: Buffer.from('again') })
+      await keys.use('Cancel again.txt')
+      await told(page, /· cancelled/)
+      await page.unroute('**/api/v3/files*')
+      await keys.use('Retry again.txt')
+      await told(page, '1 of 1 upload done')
+      await keys.use('Clear')
+      await keys.use('Select again.txt', 'Space')
+      await keys.use('Set end…')
+      await keys.reach('Ends')
+      await page.keyboard.type('05012090')
+      await keys.press('ArrowRight')
+      await page.keyboard.type('1200P')
+      await keys.use('Set the end of 1 pin')
+      await told(page, '1 pin with a new end')
+    }))
+
   test('makes and revokes keys, tokens and webhooks', () =>
     signedIn(
       async ({ page }) => {
