@@ -149,7 +149,7 @@ describe('every task of the console by keyboard alone', { ...inBrowser, timeout:
       { hasGateway: true },
     ))
 
-  test('uploads from a URL, cancels and retries an upload, and sets an end', () =>
+  test('uploads from a URL, cancels, retries and sets an end', () =>
     signedIn(async ({ page }) => {
       const keys = new Keyboard(page)
       await keys.fill('From a URL', 'http://127.0.0.1:9/file.txt')
