@@ -14,12 +14,15 @@ export interface Migration {
  * Migrates the schema. Returns its version, which is higher if a newer node has migrated it. Nodes that start together
  * migrate one after the other.
  *
+ * @param database has no `answerMs`, because the migration of a large table takes minutes
  * @param mayMigrate false for commands: a migration may break running nodes of an older version
  * @throws HoldfastError `DATA_DIR_NEWER` if this node cannot work with the version of the schema. If `mayMigrate` is
  * false: `CONFLICT` if the schema is older than this node, `CONFIG_INVALID` if the database has no schema
  */
 export function migrate(database: Postgres, migrations: readonly Migration[], mayMigrate = true): Promise<number> {
   return database.transaction(async sql => {
+    // The role or the database may have a limit.
+    await sql.run('SET LOCAL statement_timeout = 0')
     await sql.run('SELECT pg_advisory_xact_lock($1)', [LOCK])
     await sql.run(
       'CREATE TABLE IF NOT EXISTS schema_versions (version INTEGER PRIMARY KEY, tolerated BOOLEAN NOT NULL)',

@@ -25,8 +25,8 @@ export interface PostgresOptions {
   /** `postgres://user:password@host:port/database`, with the parameters of libpq. */
   url: string
   connections?: number
-  /** Timeout for the answer to a statement. */
-  answerMs?: number
+  /** Timeout for the answer to a statement. With null, statements have no limit of time. */
+  answerMs?: number | null
   /** Time without a statement after which the database ends a transaction. */
   silentMs?: number
   /** Receives each lost or refused connection, and each statement that a read-only database refused. */
@@ -71,10 +71,9 @@ export class Postgres {
       idleTimeoutMillis: 30_000,
       allowExitOnIdle: true,
       keepAlive: true,
-      statement_timeout: answerMs,
+      // The client waits longer than the server, so that the server cancels the statement first and reports the timeout.
+      ...(answerMs === null ? {} : { statement_timeout: answerMs, query_timeout: answerMs + CONNECT_MS }),
       idle_in_transaction_session_timeout: silentMs,
-      // Longer than the server's timeout, so that the server cancels the statement first and reports the timeout.
-      query_timeout: answerMs + CONNECT_MS,
       types: {
         getTypeParser: ((oid: number, format?: 'text' | 'binary') =>
           oid === INT8 ? Number : pg.types.getTypeParser(oid, format as 'text')) as typeof pg.types.getTypeParser,

@@ -85,15 +85,14 @@ function storesIn(database: Postgres, node: SharedCatalogue['node']): Stores {
  * `CONFIG_INVALID` if the database needs a migration and `mayMigrate` is false
  */
 export async function openMigrated(options: PostgresOptions, mayMigrate = true): Promise<Postgres> {
-  const database = await Postgres.open(options)
+  const migrating = await Postgres.open({ ...options, connections: 1, answerMs: null })
   try {
-    await checkVersion(database)
-    await migrate(database, migrations, mayMigrate)
-    return database
-  } catch (error) {
-    await database.close()
-    throw error
+    await checkVersion(migrating)
+    await migrate(migrating, migrations, mayMigrate)
+  } finally {
+    await migrating.close()
   }
+  return Postgres.open(options)
 }
 
 async function checkVersion(database: Postgres): Promise<void> {
