@@ -50,7 +50,9 @@ if (given === undefined) throw new Error('npm run release -- DIRECTORY')
 const directory = resolve(given)
 mkdirSync(directory, { recursive: true })
 if (readdirSync(directory).length > 0) throw new Error(`${directory} is not empty`)
-const notes = notesOf(readFileSync(join(ROOT, 'CHANGELOG.md'), 'utf8'), version)
+const { GITHUB_SERVER_URL: host, GITHUB_REPOSITORY: repository } = process.env
+const base = repository === undefined ? '' : `${host}/${repository}/blob/v${version}/`
+const notes = notesOf(readFileSync(join(ROOT, 'CHANGELOG.md'), 'utf8'), version, base)
 npm(['pack', '--pack-destination', directory], ROOT)
 writeFileSync(join(directory, `${name}-${version}.cdx.json`), JSON.stringify(billOfMaterials(), null, 2))
 writeFileSync(join(directory, `${name}-${version}.md`), notes)
