@@ -19,6 +19,7 @@ import { type Setup, setupOf } from './wiring/setup.ts'
  * Opens a data directory and starts an engine on it. The caller must stop the engine.
  * @throws HoldfastError `CONFIG_INVALID`, which names the option; `DATA_DIR_IN_USE`, `DATA_DIR_UNUSABLE`,
  * `DATA_DIR_NEWER` for the directory
+ * @example const engine = await createEngine({ dataDir: '/data' })
  */
 export async function createEngine(options: EngineOptions): Promise<Engine> {
   const setup = setupOf(options)

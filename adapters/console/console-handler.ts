@@ -39,6 +39,7 @@ export interface ConsoleOptions {
  * The console uses only the HTTP API, and sets no cookie. If content has another origin (`Engine.documentsAt`), the tab
  * stores a credential that ends within a day, and the sign-in clears the cache of its origin. Otherwise nothing is
  * stored. Over plain HTTP, the console works only at a loopback address.
+ * @example createServer(engine, { console: createConsole(engine) }).listen(8080)
  */
 export function createConsole(engine: ConsoleEngine, options: ConsoleOptions = {}): ApiHandler {
   checkFields(options, FIELDS, 'createConsole')

@@ -40,6 +40,7 @@ const HIDDEN: FastifySchema & { hide: boolean } = { hide: true }
  *
  * The host program's hooks up to `preHandler`, its logger and `onResponse` hooks run, and its headers and errors apply.
  * Body parsers, `bodyLimit` and `onSend` hooks do not apply. Other routes are not affected.
+ * @example await fastify().register(holdfast, { engine, prefix: '/storage' })
  */
 export const holdfast: FastifyPluginCallback<HoldfastPluginOptions> = (app, given, done) => {
   checkFields(given, FIELDS, 'holdfast')
@@ -59,6 +60,7 @@ export const holdfast: FastifyPluginCallback<HoldfastPluginOptions> = (app, give
 /**
  * Returns a value for Fastify's server option `frameworkErrors`. Fastify passes no malformed percent-encoding to
  * plugins. With this option, the engine handles such paths below the prefix.
+ * @example const app = fastify({ frameworkErrors: frameworkErrors({ engine, prefix: '/storage' }) })
  */
 export function frameworkErrors(
   options: HoldfastPluginOptions,

@@ -30,7 +30,11 @@ const FIELDS: Fields<FetchOptions> = { prefix: true, console: true, remoteAddres
 /** A path that matches no route of the API. */
 const OUTSIDE = '//'
 
-/** Serves the gateway at `<prefix>/ipfs/…` and the API at other paths below the prefix, with streamed bodies. */
+/**
+ * Serves the gateway at `<prefix>/ipfs/…` and the API at other paths below the prefix, with streamed bodies.
+ *
+ * @example const handle = toFetch(engine, { prefix: '/storage' })
+ */
 export function toFetch(engine: FetchServedEngine, options: FetchOptions = {}): FetchHandler {
   checkFields(options, FIELDS, 'toFetch')
   const { prefix = '', remoteAddress, console } = options

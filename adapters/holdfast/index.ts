@@ -4,7 +4,11 @@ import type { HoldfastBackendDefinition } from './options.ts'
 
 export type { HoldfastBackendDefinition } from './options.ts'
 
-/** The adapter for clusters on another Holdfast. Pass it to an engine: `createEngine({ adapters: [holdfast] })`. */
+/**
+ * The adapter for clusters on another Holdfast. Pass it to an engine: `createEngine({ adapters: [holdfast] })`.
+ *
+ * @example const engine = await createEngine({ dataDir: '/data', adapters: [holdfast] })
+ */
 export const holdfast: BackendAdapter<HoldfastBackendDefinition> = {
   ...holdfastKind,
   open: async (clusterId, definition, means) => {

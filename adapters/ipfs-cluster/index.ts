@@ -4,7 +4,11 @@ import type { IpfsClusterBackendDefinition } from './options.ts'
 
 export type { IpfsClusterBackendDefinition } from './options.ts'
 
-/** The adapter for clusters on an IPFS Cluster. Pass it to an engine: `createEngine({ adapters: [ipfsCluster] })`. */
+/**
+ * The adapter for clusters on an IPFS Cluster. Pass it to an engine: `createEngine({ adapters: [ipfsCluster] })`.
+ *
+ * @example const engine = await createEngine({ dataDir: '/data', adapters: [ipfsCluster] })
+ */
 export const ipfsCluster: BackendAdapter<IpfsClusterBackendDefinition> = {
   ...ipfsClusterKind,
   open: async (clusterId, definition, means) => {

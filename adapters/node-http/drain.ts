@@ -9,6 +9,7 @@ const IDLE_CHECK_MS = 100
 /**
  * Stops listening after the queued connections, and resolves when all connections are closed. After `ms`, closes the
  * remaining ones.
+ * @example await drain(server, 10_000)
  */
 export async function drain(server: Server, ms: number | null): Promise<void> {
   const limit = ms ?? Number.POSITIVE_INFINITY

@@ -23,7 +23,11 @@ export interface GatewayServerOptions {
 
 const FIELDS: Fields<GatewayServerOptions> = { maxConnections: true, metrics: true }
 
-/** Creates a server like `createServer`, but for a gateway alone, such as `engine.ownGateway`, on its own origin. */
+/**
+ * Creates a server like `createServer`, but for a gateway alone, such as `engine.ownGateway`, on its own origin.
+ *
+ * @example createGatewayServer(engine.ownGateway).listen(8081, '127.0.0.1')
+ */
 export function createGatewayServer(gateway: ApiHandler, options: GatewayServerOptions = {}): http.Server {
   checkFields(options, FIELDS, 'createGatewayServer')
   const { maxConnections, metrics } = options

@@ -33,6 +33,7 @@ const ENTRY = new URL(import.meta.url.endsWith('.ts') ? './loop-watcher.ts' : '.
  * with the route or job that caused them.
  *
  * @returns a function that stops the watch, which does not keep the process alive
+ * @example const stop = watchLoop(logger)
  */
 export function watchLoop(logger: Logger, metrics?: { stalled(stall: Stall): void }): () => Promise<void> {
   const beats = new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT))

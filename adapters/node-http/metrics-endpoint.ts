@@ -68,7 +68,11 @@ export async function metricsResponse(
   }
 }
 
-/** Creates a server that serves only `/metrics`, without access control. */
+/**
+ * Creates a server that serves only `/metrics`, without access control.
+ *
+ * @example createMetricsServer(engine, new PrometheusMetrics()).listen(9090, '127.0.0.1')
+ */
 export function createMetricsServer(engine: MeasuredEngine, metrics: PrometheusMetrics): http.Server {
   return http.createServer(async (incoming, outgoing) => {
     if (refusesHost(incoming, outgoing)) return

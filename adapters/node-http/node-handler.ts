@@ -46,6 +46,7 @@ export type NodeHandler = (incoming: IncomingMessage, outgoing: ServerResponse, 
  * if one is given, and the rest the API.
  *
  * Mount the listener before any middleware that reads request bodies. The listener never throws.
+ * @example http.createServer(createHandler(engine, { prefix: '/storage' })).listen(8080)
  */
 export function createHandler(engine: ServedEngine, options: HandlerOptions = {}): NodeHandler {
   checkFields(options, HANDLER_FIELDS, 'createHandler')

@@ -69,6 +69,7 @@ const silence: Logger = { debug: silent, info: silent, warn: silent, error: sile
  * or ends is replaced. The caller must stop the threads.
  *
  * @throws HoldfastError `UNAVAILABLE` if the server cannot listen on the port
+ * @example const readers = await startReaders(engine, { port: 8081 })
  */
 export async function startReaders(engine: ReadEngine, options: ReadersOptions = {}): Promise<Readers> {
   checkFields(options, FIELDS, 'startReaders')

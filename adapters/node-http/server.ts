@@ -18,6 +18,7 @@ const FIELDS: Fields<ServerOptions> = { ...HANDLER_FIELDS, maxConnections: true 
  * - An upload may take any time while it makes progress.
  * - Requests that Node's parser refuses get a JSON error response.
  * - The number of connections is limited, so that file descriptors remain for other uses.
+ * @example createServer(engine).listen(8080, '127.0.0.1')
  */
 export function createServer(engine: ServedEngine, given: ServerOptions = {}): http.Server {
   checkFields(given, FIELDS, 'createServer')

@@ -8,6 +8,7 @@ export type { FinishedWork } from '../../src/index.ts'
  * openTelemetry()`. Needs the package `@opentelemetry/api`. The program registers an SDK, which exports the spans.
  *
  * @throws HoldfastError `CONFIG_INVALID` without the package
+ * @example const metrics = Object.assign(new PrometheusMetrics(), { finished: await openTelemetry() })
  */
 export async function openTelemetry(): Promise<NonNullable<Metrics['finished']>> {
   const { spanMaker } = await import('./spans.ts').catch((cause: unknown) => {

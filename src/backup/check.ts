@@ -68,6 +68,7 @@ const MOST_PROBLEMS = 1_000
  *
  * @throws HoldfastError `BACKUP_UNUSABLE` if the directory contains no backup; `CONFLICT` while another process uses
  * the backup; `VALIDATION` for an unknown option
+ * @example const { problems } = await checkBackup({ backup: '/backup' })
  */
 export async function checkBackup(options: CheckBackupOptions): Promise<CheckedBackup> {
   checkFields(options, FIELDS, 'checkBackup')

@@ -87,6 +87,7 @@ const BATCH = 256
  * empty; `DATA_DIR_IN_USE` if another process owns the directory; `VALIDATION` if the directory overlaps the backup,
  * or for an unknown option; `CONFLICT` while another process writes the backup; `DATA_DIR_NEWER` if a newer version
  * wrote the backup; `BLOCK_DAMAGED` if a block is damaged and `partial` is false
+ * @example const { blocks } = await restoreBackup({ backup: '/backup', dataDir: '/data' })
  */
 export async function restoreBackup(options: RestoreBackupOptions): Promise<RestoreOutcome> {
   checkFields(options, FIELDS, 'restoreBackup')

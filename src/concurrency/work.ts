@@ -16,6 +16,7 @@ const storage = new AsyncLocalStorage<Work>()
  * Runs work under a name, which its asynchronous work inherits. Logs show which work holds the event loop.
  *
  * @param request identity of the traced request to which the work belongs
+ * @example await underName('nightly report', () => engine.stats())
  */
 export function underName<T>(name: string, work: () => T, request?: object): T {
   return storage.run({ name, owner: null, request }, work)
@@ -32,7 +33,11 @@ export function chargeWork(owner: string): void {
   if (work !== undefined) work.owner = owner
 }
 
-/** Returns the name of the current work. */
+/**
+ * Returns the name of the current work.
+ *
+ * @example logger.info({ work: currentWork() }, 'called')
+ */
 export function currentWork(): string | null {
   return storage.getStore()?.name ?? null
 }

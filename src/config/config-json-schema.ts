@@ -9,6 +9,7 @@ const OWN_KEYS = new Set(['defaultText', 'typeText'])
  * express the checks between fields, which `parseConfig` also makes.
  *
  * @param kinds kinds of remote systems that clusters may use; default: none
+ * @example await writeFile('schema.json', JSON.stringify(configJsonSchema()))
  */
 export function configJsonSchema(kinds: readonly BackendKind[] = []): Record<string, unknown> {
   const schema = plain(configSchema)

@@ -37,6 +37,7 @@ export function withDefaults(config: ParsedConfig): CompleteConfig {
  * @param kinds kinds of remote systems that clusters may use; default: none
  * @throws HoldfastError `CONFIG_INVALID` with the name of the wrong field, such as `plans.team.pageLimit.max`, or of an
  * unknown key
+ * @example const { clusters } = parseConfig({ clusters: [{ id: 'main' }] }, 'settings')
  */
 export function parseConfig(value: unknown, source: string, kinds: readonly BackendKind[] = []): ParsedConfig {
   const fail = (path: string, problem: string): never => {

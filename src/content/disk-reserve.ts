@@ -15,7 +15,11 @@ const PIECE = 1024 ** 2
 const FRESH_MS = 1_000
 const LOOK_EVERY_MS = 10_000
 
-/** Returns the bytes that new content leaves free by default: 64 MiB or 5 % of the file system, whichever is less. */
+/**
+ * Returns the bytes that new content leaves free by default: 64 MiB or 5 % of the file system, whichever is less.
+ *
+ * @example const reserveBytes = 2 * defaultReserve(10 ** 12)
+ */
 export function defaultReserve(totalBytes: number): number {
   return Math.min(LARGEST_RESERVE, Math.floor(totalBytes * RESERVE_SHARE))
 }

@@ -77,7 +77,11 @@ export class HoldfastError extends Error {
   }
 }
 
-/** Returns whether a value is a {@link HoldfastError}, and has the given code, if any. */
+/**
+ * Returns whether a value is a {@link HoldfastError}, and has the given code, if any.
+ *
+ * @example if (isHoldfastError(error, 'NOT_FOUND')) console.log('no such pin')
+ */
 export function isHoldfastError(error: unknown, code?: ErrorCode): error is HoldfastError {
   return error instanceof HoldfastError && (code === undefined || error.code === code)
 }

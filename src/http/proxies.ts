@@ -21,7 +21,11 @@ export function behindProxies(trustedProxies: number, logger: Logger): ProxyWrap
   }
 }
 
-/** Returns the request as the outermost trusted proxy received it. */
+/**
+ * Returns the request as the outermost trusted proxy received it.
+ *
+ * @example const { remoteAddress } = asSentByClient(apiRequest, 1)
+ */
 export function asSentByClient(request: ApiRequest, trustedProxies: number): ApiRequest {
   if (trustedProxies > 0) return beyond(request, trustedProxies)
   if (!isProxied(request)) return request

@@ -10,6 +10,7 @@ import { Database } from './database.ts'
  *
  * @throws HoldfastError `DATA_DIR_IN_USE`, `DATA_DIR_UNUSABLE` or `DATA_DIR_NEWER`; the error of SQLite if the disk is
  *   full
+ * @example const { before, after } = await compactDatabase('/data')
  */
 export async function compactDatabase(dataDir: string): Promise<{ before: number; after: number }> {
   const directory = resolve(dataDir)

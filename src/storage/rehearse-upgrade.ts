@@ -38,6 +38,7 @@ export interface UpgradeRehearsal {
  * @param scratch directory for the copy; default: `tmp` in the data directory
  * @throws HoldfastError `NOT_FOUND` if the directory has no database; `DATA_DIR_NEWER`; `DATA_DIR_UNUSABLE` if the
  *   database is damaged or cannot be read; `STORAGE_FULL` if the disk of the copy has too little space
+ * @example const { freeBytes } = rehearseUpgrade('/data')
  */
 export function rehearseUpgrade(dataDir: string, scratch = join(dataDir, 'tmp')): UpgradeRehearsal {
   const file = resolve(dataDir, DATABASE)

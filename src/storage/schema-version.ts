@@ -20,6 +20,7 @@ const VERSION_AT = 60
  * Reads the schema of a data directory from the header of its database. Opens no database, because SQLite would write
  * files beside it. A running server may have a newer schema in its log. Returns null without a database.
  * @throws HoldfastError `DATA_DIR_UNUSABLE` if the file is no database, or if a restore is unfinished
+ * @example const isOlder = ((schema) => schema !== null && schema.version < schema.newest)(await readSchema('/data'))
  */
 export async function readSchema(dataDir: string): Promise<SchemaVersion | null> {
   refuseUnfinishedRestore(dataDir)

@@ -6,6 +6,7 @@ import { type ParsedConfig, parseConfig, withDefaults } from '../config/config.t
  * @param source text at the start of error messages, such as a file name
  * @param kinds kinds of systems that may keep clusters
  * @throws HoldfastError `CONFIG_INVALID`, which names the field
+ * @example await checkConfig(JSON.parse(await readFile('holdfast.json', 'utf8')), 'holdfast.json')
  */
 export async function checkConfig(
   value: unknown,

@@ -16,6 +16,7 @@ import { accountsIn, keyOnDemand, openMigratedDirectory, shownAccounts } from '.
  * @throws HoldfastError `CONFIG_INVALID` if `database` is not the catalogue of the directory, or if `catalogue` is
  * missing for PostgreSQL; `UNAVAILABLE`, `DATA_DIR_IN_USE`, `DATA_DIR_UNUSABLE`, `DATA_DIR_NEWER`; `VALIDATION` for an
  * unknown option
+ * @example const { accounts, close } = await connectAccounts({ dataDir: '/data' })
  */
 export async function connectAccounts(options: ConnectOptions): Promise<ConnectedAccounts> {
   checkFields(options, CONNECT, 'connectAccounts')

@@ -51,6 +51,7 @@ export interface MovedCatalogue {
  * `CONFIG_INVALID` if another database has the catalogue of the directory, or if `catalogue` is missing;
  * `DATA_DIR_IN_USE`, `DATA_DIR_UNUSABLE`, `DATA_DIR_NEWER`, `UNAVAILABLE`, `OUTCOME_UNKNOWN`; `VALIDATION`
  * for an unknown option
+ * @example await moveCatalogue({ dataDir: '/data', to: 'postgres://localhost/holdfast', catalogue: postgres })
  */
 export async function moveCatalogue(options: MoveCatalogueOptions): Promise<MovedCatalogue> {
   checkFields(options, FIELDS, 'moveCatalogue')

@@ -27,6 +27,7 @@ import { catalogueNode } from './open-shared-catalogue.ts'
  * migrate it.
  * @throws HoldfastError `CONFIG_INVALID`, also if the catalogue is in PostgreSQL; `DATA_DIR_IN_USE` for a directory
  * from an older version; `DATA_DIR_UNUSABLE`, `DATA_DIR_NEWER`; `VALIDATION` for an unknown option
+ * @example const handle = openAccounts({ dataDir: '/data' })
  */
 export function openAccounts(options: AccountsOptions): AccountsHandle {
   checkFields(options, given.ACCOUNTS, 'openAccounts')

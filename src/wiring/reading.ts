@@ -57,6 +57,7 @@ const MAX_CALLS = {
  * Opens a gateway in this thread for the data of an engine in another thread. All threads share leases, slots and
  * takedowns. The caller closes the gateway.
  * @throws HoldfastError `DATA_DIR_UNUSABLE` if the database cannot be opened
+ * @example const { gateway } = openReading(workerData)
  */
 export function openReading(
   reading: Pick<SharedReading, 'data' | 'port'>,

@@ -54,6 +54,7 @@ const FIELDS: Fields<ReplaceDataKeyOptions> = { forgetSecrets: true, database: t
  * the directory.
  * @throws HoldfastError `CONFLICT` if the key works, or if other nodes have the key; `CONFIG_INVALID` if `database` is
  * not the catalogue of the directory; `DATA_DIR_IN_USE`, `DATA_DIR_UNUSABLE`, `DATA_DIR_NEWER`
+ * @example await replaceDataKey('/data', { forgetSecrets: true })
  */
 export async function replaceDataKey(dataDir: string, options: ReplaceDataKeyOptions = {}): Promise<LostSecrets> {
   checkFields(options, FIELDS, 'replaceDataKey')

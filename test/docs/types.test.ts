@@ -30,6 +30,51 @@ const CLASSES: Readonly<Record<string, readonly string[]>> = {
   'adapters/client/webhooks.ts': ['Webhooks'],
   'adapters/client/owner.ts': ['Owner'],
 }
+/** Sources of the functions and adapters of each entry. */
+const FUNCTIONS: Readonly<Record<string, readonly string[]>> = {
+  holdfast: [
+    'src/engine.ts',
+    'src/backup/{check,restore}.ts',
+    'src/concurrency/work.ts',
+    'src/config/{config,config-json-schema}.ts',
+    'src/content/car/car-reader.ts',
+    'src/content/disk-reserve.ts',
+    'src/domain/errors.ts',
+    'src/http/proxies.ts',
+    'src/storage/{compact-database,rehearse-upgrade,schema-version}.ts',
+    'src/wiring/{check-config,connect-accounts,move-catalogue,open-accounts,reading,replace-data-key}.ts',
+  ],
+  'holdfast/console': ['adapters/console/console-handler.ts'],
+  'holdfast/fastify': ['adapters/fastify/plugin.ts'],
+  'holdfast/fetch': ['adapters/fetch/fetch-handler.ts'],
+  'holdfast/holdfast': ['adapters/holdfast/index.ts'],
+  'holdfast/ipfs-cluster': ['adapters/ipfs-cluster/index.ts'],
+  'holdfast/kubo': ['adapters/kubo/index.ts'],
+  'holdfast/node-http': [
+    'adapters/node-http/{drain,http-server,loop-watch,metrics-endpoint,node-handler,readers,server}.ts',
+  ],
+  'holdfast/opentelemetry': ['adapters/opentelemetry/index.ts'],
+  'holdfast/postgres': ['adapters/postgres/index.ts'],
+  'holdfast/testing': ['src/testing/test-engine.ts'],
+}
+/** Values that a program passes to an engine or a framework. */
+const ADAPTERS = ['holdfast', 'ipfsCluster', 'kubo', 'postgres']
+/** Functions without an example: numbers of the server's limits, whose callers need no sample. */
+const PLAIN = ['connectionsOfEach', 'descriptorLimit']
+/** Declarations that every example of a function may use. */
+const FUNCTION_CONTEXT = `
+import { createReadStream } from 'node:fs'
+import { readFile, writeFile } from 'node:fs/promises'
+import http from 'node:http'
+import { fastify } from 'fastify'
+import { type ApiRequest, createEngine, type Engine, type Logger, type SharedReading } from 'holdfast'
+import { createServer, PrometheusMetrics } from 'holdfast/node-http'
+import { postgres } from 'holdfast/postgres'
+declare const engine: Engine, logger: Logger, server: http.Server, error: unknown, apiRequest: ApiRequest
+declare const workerData: SharedReading, database: string
+void [createReadStream, readFile, writeFile, http, fastify, createEngine, createServer, PrometheusMetrics, postgres]
+void [engine, logger, server, error, apiRequest, workerData, database]
+`
 /** Declarations that every example may use. */
 const CONTEXT = `
 import { createReadStream, createWriteStream, openAsBlob } from 'node:fs'
@@ -62,6 +107,28 @@ function examplesOf(path: string, name: string): Map<string, string[]> {
   return methods
 }
 
+/** Returns the examples of the functions and adapters of each entry. */
+function functionFiles(): SourceFile[] {
+  const found = Object.entries(FUNCTIONS).flatMap(([entry, patterns]) =>
+    globSync([...patterns], { cwd: ROOT }).flatMap(path =>
+      [
+        ...readFileSync(join(ROOT, path), 'utf8').matchAll(
+          /^ \* @example\s+((?:(?!\*\/)[\s\S])+?)\n \*\/\nexport (?:async )?(?:function|const) (\w+)/gm,
+        ),
+      ].map(([, code = '', name = '']) => ({ entry, name, code: code.replace(/^ ?\* /gm, '') })),
+    ),
+  )
+  const reports = Object.keys(FUNCTIONS).map(entry => join(ROOT, `docs/api/${entry.replace('/', '-')}.api.md`))
+  const named = reports.flatMap(report => [...readFileSync(report, 'utf8').matchAll(/^export function (\w+)/gm)])
+  expect(named.map(([, name]) => name).toSorted()).toEqual(
+    [...PLAIN, ...found.map(({ name }) => name)].filter(name => !ADAPTERS.includes(name)).toSorted(),
+  )
+  return found.map(({ entry, name, code }) => ({
+    name: `functions/${entry}/${name}.ts`,
+    text: `${FUNCTION_CONTEXT}import * as entry from '${entry}'\n{\nconst { ${name} } = entry\n${code}\n}`,
+  }))
+}
+
 function blocksOfPages(): SourceFile[] {
   return PAGES.flatMap(page =>
     blocksOf(join(ROOT, page))
@@ -91,9 +158,9 @@ test.each(RESOLUTIONS)(
   'blocks of documents and examples of methods compile under strict, by %s',
   { timeout: 90_000 },
   resolution => {
-    const [blocks, examples] = [blocksOfPages(), exampleFiles()]
+    const [blocks, examples] = [blocksOfPages(), [...exampleFiles(), ...functionFiles()]]
     expect(blocks.length).toBeGreaterThan(20)
-    expect(examples.length).toBeGreaterThan(120)
+    expect(examples.length).toBeGreaterThan(150)
     expect(typeProblems([...blocks, ...examples], resolution)).toBe('')
   },
 )

@@ -37,6 +37,7 @@ export interface Car {
  *
  * @throws HoldfastError `VALIDATION`, also while iterating, if the CAR is malformed, damaged or truncated, or has a
  * block that is too large
+ * @example for await (const { cid } of (await readCar(createReadStream('photos.car'))).blocks) console.log(cid)
  */
 export function readCar(source: AsyncIterable<Uint8Array>): Promise<Car> {
   return readCarInto(source, new BlockMemory())
