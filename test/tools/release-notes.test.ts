@@ -24,7 +24,7 @@ test('the notes of a version are its section', () => {
   expect(notesOf(CHANGELOG, '0.3.0-rc.1', '')).toBe('- a window\n')
 })
 
-test('links to files of the project lead to the files of the version', () => {
+test('links to files lead to the files of the version', () => {
   expect(notesOf(CHANGELOG, '0.3.0', 'https://example.net/tree/')).toContain(
     'a [door](https://example.net/tree/docs/door.md#key), and a [wall](https://example.org/wall)',
   )
