@@ -25,7 +25,51 @@ const columns = (name: string) => ({ file: 'test/adapters/postgres/move-in.test.
 
 const lost = (name: string) => ({ file: 'test/adapters/postgres/postgres-lost-content.test.ts', name })
 
+const joined = (name: string) => ({ file: 'test/adapters/postgres/join-fleet.test.ts', name })
+
 const promises: readonly KeptPromise[] = [
+  {
+    promise: 'a node is not given up while a process runs as it',
+    file: 'adapters/postgres/forget-node.ts',
+    find: '  if (locked?.taken === true) return\n',
+    replace: '  if (locked !== undefined) return\n',
+    test: joined('neither hides nor gives up a node whose'),
+  },
+  {
+    promise: 'a node is not given up while a configuration keeps a cluster on it',
+    file: 'adapters/postgres/forget-node.ts',
+    find: '    if (!isReplaced) await checkClusters(',
+    replace: "    if (found.name === '') await checkClusters(",
+    test: joined('neither hides nor gives up a node whose'),
+  },
+  {
+    promise: 'the number of a forgotten node is never given to another',
+    file: 'adapters/postgres/join-fleet.ts',
+    find: '...all.map(node => node.number)',
+    replace: '...all.filter(node => !isGivenUp(node)).map(node => node.number)',
+    test: joined('never gives the number of an ended node'),
+  },
+  {
+    promise: 'the directory of a node that was given up cannot join again',
+    file: 'adapters/postgres/join-fleet.ts',
+    find: '  if (!isGivenUp(own)) return\n',
+    replace: "  if (own.name !== '') return\n",
+    test: joined('refuses the directory of a node that was'),
+  },
+  {
+    promise: 'a forgotten node ends after all transactions that it had begun',
+    file: 'adapters/postgres/lost-remains.ts',
+    find: '    if (running !== undefined) return false\n',
+    replace: '',
+    test: lost('wait for transactions that began before'),
+  },
+  {
+    promise: 'a late commit of a forgotten node fails',
+    file: 'adapters/postgres/lost-remains.ts',
+    find: '        await this.#holds.void(sql, ids)\n',
+    replace: '',
+    test: lost('wait for transactions that began before'),
+  },
   {
     promise: 'webhooks are told of every record that was lost with a node',
     file: 'adapters/postgres/lost-pace.ts',
@@ -358,6 +402,27 @@ const promises: readonly KeptPromise[] = [
     find: '    if (isOwn) wrong.push',
     replace: "    if (isOwn && node === '') wrong.push",
     test: offers('a removal releases nothing before'),
+  },
+  {
+    promise: 'an offer for an earlier set-back ends',
+    file: 'adapters/postgres/postgres-offers.ts',
+    find: '      await this.#withdraw()\n',
+    replace: '',
+    test: offers('a walk for a newer set-back starts again'),
+  },
+  {
+    promise: 'a node has not offered its content while a newer set-back is noted',
+    file: 'adapters/postgres/postgres-offers.ts',
+    find: ' AND (${NEWEST_SET_BACK}) = $2`',
+    replace: '`',
+    test: offers('a walk for a newer set-back starts again'),
+  },
+  {
+    promise: 'content that another node offers is kept until it was taken',
+    file: 'adapters/postgres/postgres-offers.ts',
+    find: '      if (mended !== undefined && !isSound(this.#parts.ledger, mended, backendId)) return changes\n',
+    replace: '',
+    test: offers('a node takes content that another'),
   },
   {
     promise: 'a promoted standby stops the release of content',

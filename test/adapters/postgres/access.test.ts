@@ -1,28 +1,20 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { migrate } from '../../../adapters/postgres/migrate.ts'
+import { beforeEach, describe, expect, test } from 'vitest'
 import { Postgres } from '../../../adapters/postgres/postgres.ts'
 import { postgresAccess } from '../../../adapters/postgres/postgres-access.ts'
-import { migrations } from '../../../adapters/postgres/schema.ts'
 import type { NewKeyRow } from '../../../src/catalogue/index.ts'
 import { accessRules } from '../../catalogue/access-rules.ts'
-import { needsPostgres, startPostgres, type TestPostgres } from '../../support/postgres-server.ts'
+import { needsPostgres } from '../../support/postgres-server.ts'
 import { emptied } from './emptied.ts'
+import { openedDatabase } from './opened-database.ts'
 
 describe('the access stores in PostgreSQL', needsPostgres, () => {
-  let server: TestPostgres
   let url: string
   let database: Postgres
-  beforeAll(async () => {
-    server = await startPostgres()
-    url = await server.fresh()
-    database = await Postgres.open({ url })
-    await migrate(database, migrations)
+  openedDatabase((opened, _, at) => {
+    database = opened
+    url = at
   })
   beforeEach(() => emptied(database))
-  afterAll(async () => {
-    await database?.close()
-    await server?.stop()
-  })
 
   test('two nodes create no more keys than the plan allows', async () => {
     const other = await Postgres.open({ url })

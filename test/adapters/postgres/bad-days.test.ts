@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest'
+import { describe, expect, test, vi } from 'vitest'
 import { migrate } from '../../../adapters/postgres/migrate.ts'
 import { Postgres } from '../../../adapters/postgres/postgres.ts'
 import { migrations } from '../../../adapters/postgres/schema.ts'
@@ -7,8 +7,8 @@ import { HoldfastError } from '../../../src/index.ts'
 import { AWAY, commit, DAG, dagOf, listOf, NOW, record, SIZES } from '../../catalogue/content-support.ts'
 import { openProxy } from '../../support/database-proxy.ts'
 import { needsPostgres, startPostgres, type TestPostgres } from '../../support/postgres-server.ts'
-import { type TestNode, withAccounts, withNode } from './catalogue-in-postgres.ts'
-import { emptied } from './emptied.ts'
+import { type TestNode, withNode } from './catalogue-in-postgres.ts'
+import { emptiedDatabase } from './opened-database.ts'
 
 const ALL_HOLDS = { after: '', limit: 1_000, mend: true }
 
@@ -16,19 +16,8 @@ describe('a catalogue in PostgreSQL under failures', needsPostgres, () => {
   let server: TestPostgres
   let url: string
   let database: Postgres
-  beforeAll(async () => {
-    server = await startPostgres()
-    url = await server.fresh()
-    database = await Postgres.open({ url })
-    await migrate(database, migrations)
-  })
-  beforeEach(async () => {
-    await emptied(database)
-    await withAccounts(database)
-  })
-  afterAll(async () => {
-    await database?.close()
-    await server?.stop()
+  emptiedDatabase((...opened) => {
+    ;[database, server, url] = opened
   })
 
   /** Runs with a node whose connection is cut when it commits a transaction that contains `commitOf`. */

@@ -1,14 +1,13 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { migrate } from '../../../adapters/postgres/migrate.ts'
-import { Postgres } from '../../../adapters/postgres/postgres.ts'
-import { migrations } from '../../../adapters/postgres/schema.ts'
+import { describe, expect, test } from 'vitest'
+import type { Postgres } from '../../../adapters/postgres/postgres.ts'
 import { HoldfastError } from '../../../src/index.ts'
 import { ACCOUNTS, dagOf, listOf, NOW, record, SIZES } from '../../catalogue/content-support.ts'
 import { Draws } from '../../support/draws.ts'
-import { needsPostgres, startPostgres, type TestPostgres } from '../../support/postgres-server.ts'
+import { needsPostgres } from '../../support/postgres-server.ts'
 import { blockIntent, insertToken } from './batched-commits.ts'
 import { type TestNode, withAccounts, withNode } from './catalogue-in-postgres.ts'
 import { emptied } from './emptied.ts'
+import { openedDatabase } from './opened-database.ts'
 
 /** Number of random batches. A run with 100,000 takes about ten minutes. */
 const BATCHES = Number(process.env.HOLDFAST_TEST_BATCHES ?? 300)
@@ -65,19 +64,11 @@ class OneAtATime {
 }
 
 describe('random batches of commits', needsPostgres, () => {
-  let server: TestPostgres
   let database: Postgres
-  beforeAll(async () => {
-    server = await startPostgres()
-    const url = new URL(await server.fresh())
-    url.searchParams.set('options', `${url.searchParams.get('options') ?? ''} -c synchronous_commit=off`.trim())
-    database = await Postgres.open({ url: url.href })
-    await migrate(database, migrations)
-  })
-  afterAll(async () => {
-    await database?.close()
-    await server?.stop()
-  })
+  const use = (opened: Postgres): void => {
+    database = opened
+  }
+  openedDatabase(use, { isAsynchronous: true })
 
   test('have the outcomes of commits one at a time', { timeout: 60_000 + 60 * BATCHES }, async () => {
     const seed = Number(process.env.HOLDFAST_TEST_SEED ?? Date.now() % 1_000_000)

@@ -1,11 +1,10 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { beginHolds } from '../../../adapters/postgres/begun-holds.ts'
-import { migrate } from '../../../adapters/postgres/migrate.ts'
-import { Postgres } from '../../../adapters/postgres/postgres.ts'
-import { migrations } from '../../../adapters/postgres/schema.ts'
+import type { Postgres } from '../../../adapters/postgres/postgres.ts'
 import { dagOf, NOW, record, SIZES } from '../../catalogue/content-support.ts'
-import { needsPostgres, startPostgres, type TestPostgres } from '../../support/postgres-server.ts'
+import { needsPostgres } from '../../support/postgres-server.ts'
 import { withAccounts } from './catalogue-in-postgres.ts'
+import { openedDatabase } from './opened-database.ts'
 
 /** Statements after which a connection plans a prepared one no more. */
 const PLANNED = 8
@@ -18,19 +17,13 @@ const RECORDS = `
     sha256(n::text::bytea), '{}' FROM generate_series(1, 1000) n`
 
 describe('begun holds', needsPostgres, () => {
-  let server: TestPostgres
   let database: Postgres
-  beforeAll(async () => {
-    server = await startPostgres()
-    // All statements share the plans of one connection.
-    database = await Postgres.open({ url: await server.fresh(), connections: 1 })
-    await migrate(database, migrations)
+  const use = async (opened: Postgres): Promise<void> => {
+    database = opened
     await withAccounts(database)
-  })
-  afterAll(async () => {
-    await database?.close()
-    await server?.stop()
-  })
+  }
+  // All statements share the plans of one connection.
+  openedDatabase(use, { connections: 1 })
 
   const begin = (content: string) => {
     const requests = Array.from({ length: REQUESTS }, (_, i) => {

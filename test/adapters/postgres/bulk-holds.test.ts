@@ -1,28 +1,15 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { migrate } from '../../../adapters/postgres/migrate.ts'
-import { Postgres } from '../../../adapters/postgres/postgres.ts'
+import { describe, expect, test } from 'vitest'
+import type { Postgres } from '../../../adapters/postgres/postgres.ts'
 import { postgresContent } from '../../../adapters/postgres/postgres-content.ts'
-import { migrations } from '../../../adapters/postgres/schema.ts'
 import { commit, NO_LIMITS, NOW, record } from '../../catalogue/content-support.ts'
-import { needsPostgres, startPostgres, type TestPostgres } from '../../support/postgres-server.ts'
-import { type TestNode, withAccounts, withNode } from './catalogue-in-postgres.ts'
-import { emptied } from './emptied.ts'
+import { needsPostgres } from '../../support/postgres-server.ts'
+import { type TestNode, withNode } from './catalogue-in-postgres.ts'
+import { emptiedDatabase } from './opened-database.ts'
 
 describe('records of one node that a job on another node removes', needsPostgres, () => {
-  let server: TestPostgres
   let database: Postgres
-  beforeAll(async () => {
-    server = await startPostgres()
-    database = await Postgres.open({ url: await server.fresh() })
-    await migrate(database, migrations)
-  })
-  beforeEach(async () => {
-    await emptied(database)
-    await withAccounts(database)
-  })
-  afterAll(async () => {
-    await database?.close()
-    await server?.stop()
+  emptiedDatabase(opened => {
+    database = opened
   })
 
   test('lose their readers, keep their content, and get both back', async () => {

@@ -1,29 +1,21 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { migrate } from '../../../adapters/postgres/migrate.ts'
-import { Postgres } from '../../../adapters/postgres/postgres.ts'
+import { describe, expect, test } from 'vitest'
+import type { Postgres } from '../../../adapters/postgres/postgres.ts'
 import { postgresAccess } from '../../../adapters/postgres/postgres-access.ts'
 import { postgresContent } from '../../../adapters/postgres/postgres-content.ts'
-import { migrations } from '../../../adapters/postgres/schema.ts'
 import { CatalogueHolds } from '../../../src/ledger/catalogue-holds.ts'
 import { FAILED_PLANS, play, playModel } from '../../catalogue/catalogue-model.ts'
 import type { Cuts, MakeCatalogue } from '../../catalogue/model-store.ts'
-import { needsPostgres, startPostgres, type TestPostgres } from '../../support/postgres-server.ts'
+import { needsPostgres } from '../../support/postgres-server.ts'
 import { emptied } from './emptied.ts'
+import { openedDatabase } from './opened-database.ts'
 
 const TABLES = ['records', 'holds', 'roots', 'root_files', 'roots_gone', 'removals'] as const
 
 describe('a catalogue in PostgreSQL and the ledger of a node', needsPostgres, () => {
-  let server: TestPostgres
   let database: Postgres
   let cuts: Cuts
-  beforeAll(async () => {
-    server = await startPostgres()
-    // Only the node is killed, not the database. Without syncs the model runs more steps.
-    const url = new URL(await server.fresh())
-    const options = `${url.searchParams.get('options') ?? ''} -c synchronous_commit=off`
-    url.searchParams.set('options', options.trim())
-    database = await Postgres.open({ url: url.href })
-    await migrate(database, migrations)
+  const use = (opened: Postgres): void => {
+    database = opened
     const transaction = database.transaction.bind(database)
     database.transaction = async (work, lane) => {
       cuts.pass()
@@ -34,11 +26,9 @@ describe('a catalogue in PostgreSQL and the ledger of a node', needsPostgres, ()
       cuts.pass()
       return writeRows(text, params)
     }
-  })
-  afterAll(async () => {
-    await database?.close()
-    await server?.stop()
-  })
+  }
+  // Only the node is killed, not the database. Without syncs the model runs more steps.
+  openedDatabase(use, { isAsynchronous: true })
 
   const inPostgres: MakeCatalogue = async (parts, newCuts) => {
     cuts = newCuts

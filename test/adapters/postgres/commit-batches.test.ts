@@ -1,13 +1,11 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { migrate } from '../../../adapters/postgres/migrate.ts'
-import { Postgres } from '../../../adapters/postgres/postgres.ts'
-import { migrations } from '../../../adapters/postgres/schema.ts'
+import { describe, expect, test } from 'vitest'
+import type { Postgres } from '../../../adapters/postgres/postgres.ts'
 import { HoldfastError } from '../../../src/index.ts'
 import { commit, dagOf, listOf, NOW, record, request, SIZES } from '../../catalogue/content-support.ts'
-import { needsPostgres, startPostgres, type TestPostgres } from '../../support/postgres-server.ts'
+import { needsPostgres } from '../../support/postgres-server.ts'
 import { blockIntent, insertToken, Turn } from './batched-commits.ts'
-import { type TestNode, withAccounts, withNode } from './catalogue-in-postgres.ts'
-import { emptied } from './emptied.ts'
+import { type TestNode, withNode } from './catalogue-in-postgres.ts'
+import { emptiedDatabase } from './opened-database.ts'
 
 const outcomeOf = (settled: PromiseSettledResult<Array<{ created: boolean }>>): string => {
   if (settled.status === 'fulfilled') return settled.value[0]?.created === true ? 'created' : 'repeated'
@@ -15,20 +13,9 @@ const outcomeOf = (settled: PromiseSettledResult<Array<{ created: boolean }>>): 
 }
 
 describe('commits of records that share a transaction', needsPostgres, () => {
-  let server: TestPostgres
   let database: Postgres
-  beforeAll(async () => {
-    server = await startPostgres()
-    database = await Postgres.open({ url: await server.fresh() })
-    await migrate(database, migrations)
-  })
-  beforeEach(async () => {
-    await emptied(database)
-    await withAccounts(database)
-  })
-  afterAll(async () => {
-    await database?.close()
-    await server?.stop()
+  emptiedDatabase(opened => {
+    database = opened
   })
 
   const inTurn = async (node: TestNode, calls: ReadonlyArray<() => Promise<Array<{ created: boolean }>>>) => {

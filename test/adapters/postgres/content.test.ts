@@ -1,7 +1,5 @@
-import { afterAll, beforeAll, beforeEach, describe, test } from 'vitest'
-import { migrate } from '../../../adapters/postgres/migrate.ts'
-import { Postgres } from '../../../adapters/postgres/postgres.ts'
-import { migrations } from '../../../adapters/postgres/schema.ts'
+import { describe, test } from 'vitest'
+import type { Postgres } from '../../../adapters/postgres/postgres.ts'
 import { auditRules } from '../../catalogue/audit-rules.ts'
 import { bulkModel } from '../../catalogue/bulk-model.ts'
 import { bulkRules } from '../../catalogue/bulk-rules.ts'
@@ -11,9 +9,9 @@ import { placementRules } from '../../catalogue/placement-rules.ts'
 import { reconciliationRules } from '../../catalogue/reconciliation-rules.ts'
 import { searchRules } from '../../catalogue/search-rules.ts'
 import { webhookRules } from '../../catalogue/webhook-rules.ts'
-import { needsPostgres, startPostgres, type TestPostgres } from '../../support/postgres-server.ts'
-import { withAccounts, withNode } from './catalogue-in-postgres.ts'
-import { emptied } from './emptied.ts'
+import { needsPostgres } from '../../support/postgres-server.ts'
+import { withNode } from './catalogue-in-postgres.ts'
+import { emptiedDatabase } from './opened-database.ts'
 
 const rules = [
   ...contentRules,
@@ -28,20 +26,9 @@ const rules = [
 ]
 
 describe('content in PostgreSQL, held by a ledger in SQLite', needsPostgres, () => {
-  let server: TestPostgres
   let database: Postgres
-  beforeAll(async () => {
-    server = await startPostgres()
-    database = await Postgres.open({ url: await server.fresh() })
-    await migrate(database, migrations)
-  })
-  beforeEach(async () => {
-    await emptied(database)
-    await withAccounts(database)
-  })
-  afterAll(async () => {
-    await database?.close()
-    await server?.stop()
+  emptiedDatabase(opened => {
+    database = opened
   })
 
   test.each(rules)('$name', ({ run }) => withNode(database, 'here', run))

@@ -8,6 +8,7 @@ import { type DatabaseProxy, type Fault, openProxy } from '../../support/databas
 import type { TestPostgres } from '../../support/postgres-server.ts'
 import { byOther, type TestNode, withAccounts, withNode } from './catalogue-in-postgres.ts'
 import { emptied } from './emptied.ts'
+import { asynchronous } from './opened-database.ts'
 
 /** Outcome of an operation: success, a refusal without effect, or unknown. */
 export type Outcome = 'done' | 'refused' | 'unknown'
@@ -63,12 +64,10 @@ export class FaultRuns {
   }
 
   static async with(server: TestPostgres, run: (runs: FaultRuns) => Promise<void>): Promise<void> {
-    const url = new URL(await server.fresh())
     // The nodes stop, not the server. Without syncs the tests run more statements.
-    const options = `${url.searchParams.get('options') ?? ''} -c synchronous_commit=off`
-    url.searchParams.set('options', options.trim())
-    const proxy = await openProxy(url.href)
-    const database = await Postgres.open({ url: url.href })
+    const url = asynchronous(await server.fresh())
+    const proxy = await openProxy(url)
+    const database = await Postgres.open({ url })
     const faulty = await Postgres.open({ url: proxy.url })
     try {
       await migrate(database, migrations)

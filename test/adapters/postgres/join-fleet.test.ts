@@ -29,7 +29,7 @@ describe('joining a fleet', needsPostgres, () => {
         { known: known ? name : null, make: () => name },
         {
           address: { id, url: `http://${id}` },
-          clusterNodes: { first: id },
+          clusterNodes: { first: 'c' },
           newSecret: () => new Uint8Array(1),
           run: 'r',
         },
@@ -75,14 +75,24 @@ describe('joining a fleet', needsPostgres, () => {
     }
   })
 
-  test('lists a node as locked while a process holds its lock', async () => {
+  test('neither hides nor gives up a node whose process holds its lock', async () => {
     await joinAs('dir-a', 'a')
+    await joinAs('dir-c', 'c')
+    const nodes = new Nodes(database, new ManualClock(), 'dir-a')
     const connection = await database.connection()
     try {
-      await new NodeClaim('dir-a').take(connection)
-      expect(await listed()).toEqual([['dir-a', 'a', 0, 'active', true]])
+      await new NodeClaim('dir-c').take(connection)
+      expect(await listed()).toEqual([
+        ['dir-a', 'a', 0, 'active', false],
+        ['dir-c', 'c', 1, 'active', true],
+      ])
+      await expect(nodes.forget('c', { isReplaced: true })).rejects.toThrow('a process is running as the node c')
     } finally {
       connection.release(true)
     }
+    await expect.poll(async () => (await listed())[1]?.[4]).toBe(false)
+    await expect(nodes.forget('c')).rejects.toThrow('was started with the cluster')
+    await nodes.forget('c', { isReplaced: true })
+    expect((await listed())[1]).toEqual(['dir-c', 'c', 1, 'forgetting', false])
   })
 })

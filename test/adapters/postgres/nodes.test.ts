@@ -1,22 +1,14 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { migrate } from '../../../adapters/postgres/migrate.ts'
-import { Postgres } from '../../../adapters/postgres/postgres.ts'
+import { describe, expect, test } from 'vitest'
+import type { Postgres } from '../../../adapters/postgres/postgres.ts'
 import { Nodes } from '../../../adapters/postgres/postgres-nodes.ts'
-import { migrations } from '../../../adapters/postgres/schema.ts'
 import { ManualClock } from '../../support/manual-clock.ts'
-import { needsPostgres, startPostgres, type TestPostgres } from '../../support/postgres-server.ts'
+import { needsPostgres } from '../../support/postgres-server.ts'
+import { openedDatabase } from './opened-database.ts'
 
 describe('nodes that share a catalogue', needsPostgres, () => {
-  let server: TestPostgres
   let database: Postgres
-  beforeAll(async () => {
-    server = await startPostgres()
-    database = await Postgres.open({ url: await server.fresh() })
-    await migrate(database, migrations)
-  })
-  afterAll(async () => {
-    await database?.close()
-    await server?.stop()
+  openedDatabase(opened => {
+    database = opened
   })
 
   test('are up until they stop or miss heartbeats for thirty seconds', async () => {

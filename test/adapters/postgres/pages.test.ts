@@ -1,15 +1,14 @@
 import fc from 'fast-check'
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { migrate } from '../../../adapters/postgres/migrate.ts'
+import { beforeEach, describe, expect, test } from 'vitest'
 import { Postgres } from '../../../adapters/postgres/postgres.ts'
 import { RecordLists } from '../../../adapters/postgres/record-lists.ts'
-import { migrations } from '../../../adapters/postgres/schema.ts'
 import { MOST_COUNTED } from '../../../adapters/postgres/schema-pages.ts'
 import type { RecordSearch } from '../../../src/catalogue/records.ts'
 import type { PinStatus } from '../../../src/domain/pin-status.ts'
 import { metaWord, partWords } from '../../../src/domain/search-words.ts'
-import { needsPostgres, startPostgres, type TestPostgres } from '../../support/postgres-server.ts'
+import { needsPostgres } from '../../support/postgres-server.ts'
 import { emptied } from './emptied.ts'
+import { openedDatabase } from './opened-database.ts'
 import { visitedBy } from './plan-of.ts'
 
 const ACCOUNTS = ['one', 'two']
@@ -35,15 +34,12 @@ function stateOf(i: number): PinStatus {
 }
 
 describe('pages by number in PostgreSQL', needsPostgres, () => {
-  let server: TestPostgres
   let url: string
   let database: Postgres
   let lists: RecordLists
-  beforeAll(async () => {
-    server = await startPostgres()
-    url = await server.fresh()
-    database = await Postgres.open({ url })
-    await migrate(database, migrations)
+  openedDatabase((opened, _, at) => {
+    database = opened
+    url = at
     lists = new RecordLists(database)
   })
   beforeEach(async () => {
@@ -55,10 +51,6 @@ describe('pages by number in PostgreSQL', needsPostgres, () => {
        SELECT name, name, name, '', 'user', FALSE, 0 FROM unnest($1::text[]) name`,
       [ACCOUNTS],
     )
-  })
-  afterAll(async () => {
-    await database?.close()
-    await server?.stop()
   })
 
   /** Inserts in one statement, so that the triggers must handle many rows. */

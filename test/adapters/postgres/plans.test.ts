@@ -1,8 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { migrate } from '../../../adapters/postgres/migrate.ts'
-import { Postgres } from '../../../adapters/postgres/postgres.ts'
+import { describe, expect, test } from 'vitest'
+import type { Postgres } from '../../../adapters/postgres/postgres.ts'
 import { postgresAccess } from '../../../adapters/postgres/postgres-access.ts'
 import { PostgresCensus } from '../../../adapters/postgres/postgres-census.ts'
 import { postgresSignIn } from '../../../adapters/postgres/postgres-sign-in.ts'
@@ -23,10 +22,11 @@ import { placementRules } from '../../catalogue/placement-rules.ts'
 import { reconciliationRules } from '../../catalogue/reconciliation-rules.ts'
 import { searchRules } from '../../catalogue/search-rules.ts'
 import { webhookRules } from '../../catalogue/webhook-rules.ts'
-import { needsPostgres, startPostgres, type TestPostgres } from '../../support/postgres-server.ts'
+import { needsPostgres } from '../../support/postgres-server.ts'
 import { withAccounts, withNode } from './catalogue-in-postgres.ts'
 import { emptied } from './emptied.ts'
 import { sendNodeStatements } from './node-statements.ts'
+import { openedDatabase } from './opened-database.ts'
 
 const contents = [
   ...contentRules,
@@ -130,16 +130,9 @@ const WHOLE: ReadonlyArray<[statement: RegExp, why: string]> = [
 ]
 
 describe('statements of the catalogue in PostgreSQL', needsPostgres, () => {
-  let server: TestPostgres
   let database: Postgres
-  beforeAll(async () => {
-    server = await startPostgres()
-    database = await Postgres.open({ url: await server.fresh() })
-    await migrate(database, migrations)
-  })
-  afterAll(async () => {
-    await database?.close()
-    await server?.stop()
+  openedDatabase(opened => {
+    database = opened
   })
 
   test('never read a whole table', { timeout: 240_000 }, async () => {

@@ -102,6 +102,26 @@ describe('records of a lost node', needsPostgres, () => {
     })
   })
 
+  test('wait for transactions that began before the node was given up', async () => {
+    await filledWith(database, { name: 'lost', account: 'one', records: 1 })
+    const late = await database.connection()
+    try {
+      await late.query("BEGIN; INSERT INTO holds (id, node, state) VALUES ('hold 999999', 'lost', 'placing')")
+      await new Nodes(database, new ManualClock(), 'here').forget('lost')
+      await withNode(database, 'here', async ({ ledger }) => {
+        const { lost } = postgresContent(database, ledger, { name: 'here', number: 0 }).work
+        const [node] = await lost.nodes()
+        if (node === undefined) throw new Error('no node is lost')
+        expect(await lost.fence(node)).toBe(false)
+        await late.query('COMMIT')
+        expect(await lost.fence(node)).toBe(true)
+        expect(await count("holds WHERE id = 'hold 999999' AND state = 'void'")).toBe(1)
+      })
+    } finally {
+      late.release(true)
+    }
+  })
+
   test('cannot become more if the node still runs, cut off', async () => {
     await filledWith(database, { name: 'lost', account: 'one', records: 0 })
     await withNode(

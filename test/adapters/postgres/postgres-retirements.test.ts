@@ -1,33 +1,22 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { migrate } from '../../../adapters/postgres/migrate.ts'
-import { Postgres } from '../../../adapters/postgres/postgres.ts'
-import { migrations } from '../../../adapters/postgres/schema.ts'
+import { beforeEach, describe, expect, test } from 'vitest'
+import type { Postgres } from '../../../adapters/postgres/postgres.ts'
 import type { MovedRoot } from '../../../src/catalogue/retirements.ts'
 import { commit, DAG, dagOf, NO_LIMITS, NOW, record, request, SIZES } from '../../catalogue/content-support.ts'
-import { needsPostgres, startPostgres, type TestPostgres } from '../../support/postgres-server.ts'
-import { type TestNode, withAccounts, withNode } from './catalogue-in-postgres.ts'
-import { emptied } from './emptied.ts'
+import { needsPostgres } from '../../support/postgres-server.ts'
+import { type TestNode, withNode } from './catalogue-in-postgres.ts'
+import { emptiedDatabase } from './opened-database.ts'
 
 const OLD = { name: 'old', id: 'old', number: 0 }
 
 describe('content of a retiring node', needsPostgres, () => {
-  let server: TestPostgres
   let database: Postgres
-  beforeAll(async () => {
-    server = await startPostgres()
-    database = await Postgres.open({ url: await server.fresh() })
-    await migrate(database, migrations)
+  emptiedDatabase(opened => {
+    database = opened
   })
   beforeEach(async () => {
-    await emptied(database)
-    await withAccounts(database)
     const node = 'INSERT INTO nodes (name, number, id, url, state, retire_to) VALUES ($1, $2, $1, $1, $3, $4)'
     await database.command(node, ['old', 0, 'retiring', 'new'])
     await database.command(node, ['new', 1, 'active', null])
-  })
-  afterAll(async () => {
-    await database?.close()
-    await server?.stop()
   })
 
   const bothNodes = (run: (from: TestNode, to: TestNode) => Promise<void>) =>
