@@ -1,25 +1,32 @@
 import { once } from 'node:events'
 import { Worker } from 'node:worker_threads'
-import type { ProbeReport } from './health-probe.ts'
+import type { Probed, ProbeReport } from './health-probe.ts'
 
 const THREAD = new URL('./health-probe.ts', import.meta.url)
 
-/** Measures, from its own thread, the longest answer time of a server's `/health`. The caller stops it. */
+/** Measures, from its own thread, the longest answer time of a server. The caller stops it. */
 export class HealthWatch {
   readonly #worker: Worker
 
-  /** @param base without a trailing slash */
-  constructor(base: string) {
-    this.#worker = new Worker(THREAD, { workerData: `${base}/health`, execArgv: [] })
+  /**
+   * @param base without a trailing slash
+   * @param asked request to repeat. Default: `/health`
+   */
+  constructor(base: string, { path = '/health', headers = {} }: Partial<Omit<Probed, 'base'>> = {}) {
+    this.#worker = new Worker(THREAD, { workerData: { base, path, headers } satisfies Probed, execArgv: [] })
     this.#worker.on('error', () => undefined)
   }
 
   /** Runs some work. Resolves with the longest answer time meanwhile, in ms. */
   async longestDuring(work: () => Promise<void>): Promise<number> {
+    return (await this.during(work)).longestMs
+  }
+
+  /** Runs some work. Resolves with what the thread has seen meanwhile. */
+  async during(work: () => Promise<void>): Promise<ProbeReport> {
     await this.#report()
     await work()
-    const { longestMs } = await this.#report()
-    return longestMs
+    return this.#report()
   }
 
   async stop(): Promise<void> {

@@ -20,9 +20,9 @@ export class LoadedServer {
     this.#client = new HttpClient(server.url, headers)
   }
 
-  /** Starts a server, which the caller stops. @param dir an empty directory for its data */
-  static async start(dir: string): Promise<LoadedServer> {
-    const { server, headers } = await startStandalone(dir)
+  /** Starts a server, which the caller stops. @param dir a directory for its data, empty or filled */
+  static async start(dir: string, config?: string): Promise<LoadedServer> {
+    const { server, headers } = await startStandalone(dir, config === undefined ? {} : { config })
     return new LoadedServer(server, headers, dir)
   }
 

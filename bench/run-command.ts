@@ -1,6 +1,7 @@
 import { mkdir, mkdtemp, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { background } from './background.ts'
 import type { Bench } from './bench.ts'
 import { clientsBench } from './clients-bench.ts'
 import { clusters } from './clusters/clusters.ts'
@@ -47,6 +48,7 @@ const BENCHES: readonly Bench[] = [
   testEngine,
   fair,
   loop,
+  background,
   memory,
   steady,
   scale,

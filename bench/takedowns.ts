@@ -26,16 +26,17 @@ type Read = keyof typeof READS
 /** Data directories of the subjects. Each has one file; `change` adds the rest while no server runs. */
 const DIRECTORIES: ReadonlyArray<{ name: string; change(dir: string, cid: string, count: number): Promise<void> }> = [
   { name: 'no-takedowns', change: async () => undefined },
-  { name: 'many-takedowns', change: (dir, _, count) => writeFile(join(dir, 'takedowns.deny'), listOf(count)) },
+  { name: 'many-takedowns', change: (dir, _, count) => writeTakedowns(dir, count) },
   { name: 'many-roots', change: async (dir, cid, count) => addRoots(join(dir, 'holdfast.db'), cid, count) },
 ]
 
-function listOf(count: number): string {
+/** Writes the list of takedowns of a data directory. */
+export function writeTakedowns(dir: string, count: number): Promise<void> {
   const lines = Array.from({ length: count }, () => {
     const cid = cidOfFile(randomBytes(16))
     return `/ipfs/${cid} gateway_status:410 at:2026-01-01T00:00:00.000Z reason:bench\n`
   })
-  return `version: 1\nname: takedowns\n---\n${lines.join('')}`
+  return writeFile(join(dir, 'takedowns.deny'), `version: 1\nname: takedowns\n---\n${lines.join('')}`)
 }
 
 /**

@@ -6,6 +6,7 @@ import { cpus, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
+import { background } from '../../bench/background.ts'
 import type { Bench, Measurement, RunOptions } from '../../bench/bench.ts'
 import { clientsBench } from '../../bench/clients-bench.ts'
 import { clusters } from '../../bench/clusters/clusters.ts'
@@ -78,7 +79,7 @@ const LIGHT = [
   search,
 ]
 
-test.each(isHeavy ? [...LIGHT, fair, loop, scale, ...(hasPostgres ? [fleet] : [])] : LIGHT)(
+test.each(isHeavy ? [...LIGHT, fair, loop, background, scale, ...(hasPostgres ? [fleet] : [])] : LIGHT)(
   '$name runs every subject of its targets with the same CID',
   async bench => {
     const measurements = await bench.run(tinyRun())
