@@ -69,6 +69,7 @@ function fill(file: string, what: { account: string; records: number; samples: n
         INSERT INTO record_search (rowid, words)
         SELECT search_id, search_words(search_id, name, type, status, multihash, expires_at, meta)
         FROM records WHERE id LIKE 'made-%' ORDER BY search_id;
+        INSERT INTO record_search (record_search) VALUES ('optimize');
         DELETE FROM search_pending WHERE search_id IN (SELECT search_id FROM records WHERE id LIKE 'made-%');
         UPDATE accounts SET pins = pins + ${records}, expiring_pins = 1, stored_bytes = stored_bytes + 1000 * ${records}
         WHERE id = '${account}';

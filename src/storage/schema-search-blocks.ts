@@ -41,4 +41,6 @@ export const searchBlocksSchema = `
   INSERT INTO record_search (rowid, words)
   SELECT search_id, search_words(search_id, name, type, status, multihash, expires_at, meta)
   FROM records ORDER BY search_id;
+  -- A lookup of a word reads every segment of the index, and so many insertions leave dozens.
+  INSERT INTO record_search (record_search) VALUES ('optimize');
 `

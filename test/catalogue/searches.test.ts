@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import type { NewRecord, RecordSearch } from '../../src/catalogue/records.ts'
+import { questionOf } from '../../src/catalogue/sqlite/record-question.ts'
 import { ACCOUNT, commit, dagOf, recordOf, withCatalogue } from './sqlite-world.ts'
 
 describe('a search', () => {
@@ -43,7 +44,7 @@ describe('a search', () => {
             expect([total, rows.map(({ id }) => id)]).toEqual([wanted.length, wanted.slice(1, 3)])
             // Eight statements for every search, and five more after an expiry. Three for each of four blocks: its
             // first record, the records with a rare word, and their rows.
-            expect(world.db.statements).toBeLessThanOrEqual(8 + 5 + 4 * 3)
+            expect(world.db.read.length).toBeLessThanOrEqual(8 + 5 + 4 * 3)
             const walked: string[] = []
             for (let after: string | null = null, isMore = true; isMore; isMore = after !== null) {
               const { rows, next } = await content.records.walk(filter, { after, limit: 2 })
@@ -96,6 +97,39 @@ describe('a search', () => {
       expect(await page({ types: ['file'], before: 9_000_000 }, 0)).toMatchObject({ total: 10_030 })
       expect(await page({ types: ['file'] }, 0)).not.toHaveProperty('totalIsLowerBound')
     })
+  })
+
+  test('counts a block once, whatever the bounds of time beyond its records', async () => {
+    await withCatalogue(async world => {
+      const content = world.open()
+      // The clock is set back in the middle of the block.
+      for (const createdAt of [5_000, 1_000]) {
+        const some = Array.from({ length: 70 }, (_, i) =>
+          recordOf(dagOf('a'), { createdAt, name: `file ${createdAt} ${i}` }),
+        )
+        await commit(world, content, some)
+      }
+      const page = (bounds: Partial<RecordSearch>) => {
+        const search = { ...ANY, types: ['file' as const], ...bounds }
+        const filter = { accountId: ACCOUNT, multihash: null, hasExpiration: false, now: 1, search }
+        return content.records.page(filter, 0, 5)
+      }
+      await page({})
+      for (const bounds of [{ before: 90_000 }, { after: -9_000 }, { before: 90_001, after: -9_000 }]) {
+        world.db.reset()
+        expect(await page(bounds)).toMatchObject({ total: 140 })
+        expect(world.db.read.filter(sql => sql.includes('COUNT(*)') && sql.includes('MATCH'))).toEqual([])
+      }
+      expect(await page({ before: 3_000 })).toMatchObject({ total: 70 })
+    })
+  })
+
+  test('needs the word of a CID only if there is no other CID', () => {
+    const required = (...names: string[]): string[] => {
+      const search = { ...ANY, multihashes: names.map(name => dagOf(name).multihash) }
+      return questionOf({ accountId: ACCOUNT, multihash: null, hasExpiration: false, now: 1, search }).required(0)
+    }
+    expect([required('a').length, required('a', 'b').length]).toEqual([1, 0])
   })
 
   test('finds what a scan finds, while records, names and clocks change', async () => {

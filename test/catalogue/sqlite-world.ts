@@ -13,7 +13,8 @@ import { withTempDir } from '../support/temp-dir.ts'
 /** Counts the rows that statements return, and can fail as if the process had ended. */
 class CountingDatabase extends Database {
   mostRows = 0
-  statements = 0
+  /** The statements that read. */
+  read: string[] = []
   transactions = 0
   transactionsLeft = Number.POSITIVE_INFINITY
 
@@ -21,12 +22,12 @@ class CountingDatabase extends Database {
     const statement = super.prepare<Params, Row>(sql)
     const all = (...params: Params): Row[] => {
       const rows = statement.all(...params)
-      this.statements++
+      this.read.push(sql)
       this.mostRows = Math.max(this.mostRows, rows.length)
       return rows
     }
     const get = (...params: Params): Row | undefined => {
-      this.statements++
+      this.read.push(sql)
       return statement.get(...params)
     }
     return { all, get, iterate: all, run: (...params: Params) => statement.run(...params) }
@@ -41,7 +42,7 @@ class CountingDatabase extends Database {
 
   reset(): void {
     this.mostRows = 0
-    this.statements = 0
+    this.read = []
     this.transactions = 0
   }
 }

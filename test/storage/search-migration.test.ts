@@ -4,6 +4,8 @@ import { expect, test } from 'vitest'
 import { createEngine } from '../../src/index.ts'
 import { migrations } from '../../src/storage/migrations.ts'
 import { searchSchema } from '../../src/storage/schema-search.ts'
+import { searchBlocksSchema } from '../../src/storage/schema-search-blocks.ts'
+import { searchWords } from '../../src/storage/search-function.ts'
 import { withTempDir } from '../support/temp-dir.ts'
 
 test('a migration indexes records in creation order, new ones last', async () => {
@@ -38,4 +40,21 @@ test('a migration indexes records in creation order, new ones last', async () =>
     expect(await found({ q: 'NEEDLE' })).toEqual(['a new needle', 'Third needle', 'first NEEDLE'])
     expect(await found({ status: 'failed', before: 30 })).toEqual(['second', 'first NEEDLE'])
   })
+})
+
+test('a migration leaves the words in one segment', () => {
+  const db = new SqliteDatabase(':memory:')
+  db.function('search_words', { varargs: true }, searchWords)
+  const before = migrations.indexOf(searchBlocksSchema)
+  for (const sql of migrations.slice(0, before)) db.exec(sql)
+  db.exec(`
+    INSERT INTO accounts (id, email, plan, role, created_at) VALUES ('one', 'one@example.org', 'unlimited', 'user', 0);
+    WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 10000)
+    INSERT INTO records (id, account_id, cluster_id, cid, codec, multihash, type, status, status_at, name, size, dag_size,
+      created_at, search_id)
+    SELECT 'r' || i, 'one', 'cl0-global', 'cid', 85, randomblob(34), 'pin', 'failed', 0, 'file ' || i, 0, 0, i,
+      4294967296 + i FROM n`)
+  db.exec(searchBlocksSchema)
+  expect(db.prepare('SELECT COUNT(DISTINCT segid) FROM record_search_idx').pluck().get()).toBe(1)
+  expect(db.prepare('SELECT COUNT(*) FROM record_search').pluck().get()).toBe(10_000)
 })

@@ -34,7 +34,7 @@ export class ListOrder {
   spans(accountId: string, { before, after }: Pick<RecordSearch, 'before' | 'after'>, whole: Span): TimedSpan[] {
     if (before === null && after === null) return [{ ...whole, isSure: true }]
     const starts = [whole.first, ...this.#runs.all(accountId).map(({ first }) => first)]
-    return starts.flatMap((first, i) => {
+    const spans = starts.flatMap((first, i) => {
       const run = { first, last: (starts[i + 1] ?? whole.last + 1) - 1 }
       const maybe = this.#between(run, after, before, CLOCK_JITTER_MS)
       const sure = this.#between(maybe, after, before, -CLOCK_JITTER_MS)
@@ -45,6 +45,7 @@ export class ListOrder {
         { first: sure.last + 1, last: maybe.last, isSure: false },
       ].filter(isNotEmpty)
     })
+    return joined(spans)
   }
 
   /** Returns the part of a run between two instants, extended at both ends by `margin` milliseconds. */
@@ -66,6 +67,17 @@ export class ListOrder {
     }
     return low
   }
+}
+
+/** Joins the ends of two runs, so that the block where one of them begins can be counted as a whole. */
+function joined(spans: readonly TimedSpan[]): TimedSpan[] {
+  const all: TimedSpan[] = []
+  for (const span of spans) {
+    const before = all.at(-1)
+    if (before?.isSure === span.isSure && before.last + 1 === span.first) before.last = span.last
+    else all.push({ ...span })
+  }
+  return all
 }
 
 function isNotEmpty({ first, last }: Span): boolean {

@@ -42,10 +42,12 @@ export function questionOf(filter: RecordFilter & { search: RecordSearch }): Rec
   const { names, meta, types, statuses } = search
   const contents = [...search.multihashes, ...(multihash === null ? [] : [multihash])].map(hexOf)
   const entries = Object.entries(meta)
+  const [content] = search.multihashes
   const required = (block: number): string[] => [
     ...names.flatMap(({ text, match }) => wordsOfMatch(block, text, match)),
     ...entries.map(([key, value]) => metaWord(block, key, value)),
     ...(multihash === null ? [] : [contentWord(block, multihash)]),
+    ...(content === undefined || search.multihashes.length > 1 ? [] : [contentWord(block, content)]),
   ]
   return {
     key: JSON.stringify([names, entries, types, statuses, contents, multihash === null, hasExpiration]),

@@ -19,7 +19,7 @@ const READ_AT_ONCE = 500
 /** The part of a list in one block of the search index. */
 interface Block extends TimedSpan {
   number: number
-  /** True if the part is the whole block, and all of it lies within the time bounds. */
+  /** True if the part has all records of the block, and all of them lie within the time bounds. */
   isFull: boolean
 }
 
@@ -117,7 +117,11 @@ export class RecordSearches {
         if (next === undefined) break
         const block = blockOf(next.id)
         const part = { first: Math.max(left.first, block.first), last: Math.min(left.last, block.last) }
-        const isFull = span.isSure && part.first === block.first && part.last === block.last
+        // A time bound ends the part after its last record, so the rest of the block may have no record.
+        const isFull =
+          span.isSure &&
+          part.first === block.first &&
+          (part.last === block.last || first.get(part.last + 1, block.last) === undefined)
         yield { ...part, number: block.number, isSure: span.isSure, isFull }
         left = oldestFirst ? { first: part.last + 1, last: left.last } : { first: left.first, last: part.first - 1 }
       }
