@@ -2,7 +2,6 @@ import { join } from 'node:path'
 import BetterSqlite3 from 'better-sqlite3'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { filledStore } from '../../bench/list/filled-engine.ts'
-import { searchWords } from '../../src/storage/search-function.ts'
 import { needs } from '../support/needs.ts'
 import { type ServedEngine, serveEngine } from '../support/served-engine.ts'
 import { runHoldfast, temporaryDirectory } from '../support/server-process.ts'
@@ -27,7 +26,8 @@ beforeAll(async () => {
   secret = (await engine.keys.create(account, { name: 'lists' })).secret
   await engine.stop()
   const db = new BetterSqlite3(join(dataDir, 'holdfast.db'))
-  db.function('search_words', { varargs: true }, searchWords)
+  // The filled store has its first record too late: clients page by time.
+  db.prepare("UPDATE records SET created_at = 0 WHERE type = 'directory'").run()
   db.prepare('UPDATE records SET name = ?, created_at = created_at / ? * ?').run(NAME, TIED, TIED)
   db.close()
   // The pinning API needs a node that others can reach.
@@ -39,25 +39,25 @@ afterAll(async () => {
 })
 
 describe('more than 10,000 matches are listed to the last', () => {
-  test.each([[[]], [['--name', NAME]]])('by the command line with %j', async filter => {
+  test('by the command line', { timeout: 60_000 }, async () => {
     const env = { ...served.env, HOLDFAST_API_KEY: secret }
-    const { code, stdout } = await runHoldfast(['ls', ...filter, '--json'], env)
+    const { code, stdout } = await runHoldfast(['ls', '--name', NAME, '--json'], env)
     const ids = stdout
       .split('\n')
       .flatMap(line => (line === '' ? [] : [(JSON.parse(line) as { uploadId: string }).uploadId]))
     expect([code, ids.length, new Set(ids).size]).toEqual([0, RECORDS, RECORDS])
   })
 
-  test.each([[[]], [[`--name=${NAME}`]]])(
-    'by Kubo with %j',
+  test(
+    'by Kubo',
     {
-      timeout: 120_000,
+      timeout: 240_000,
       ...needs(kubo !== null, 'there is no "ipfs" on PATH, and HOLDFAST_TEST_IPFS names none'),
     },
-    filter =>
+    () =>
       withKubo(kubo ?? '', async other => {
         await other.run('pin', 'remote', 'service', 'add', 'ours', `${served.url}/psa`, secret)
-        const cids = (await other.run('pin', 'remote', 'ls', '--service=ours', ...filter)).split('\n')
+        const cids = (await other.run('pin', 'remote', 'ls', '--service=ours', `--name=${NAME}`)).split('\n')
         expect([cids.length, new Set(cids).size]).toEqual([RECORDS, RECORDS])
       }),
   )

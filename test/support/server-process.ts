@@ -9,6 +9,7 @@ const MAIN = resolve(import.meta.dirname, '../../adapters/cli/main.ts')
 const COMPILED = resolve(import.meta.dirname, '../../node_modules/.cache/compiled')
 /** Time after which a hanging process is killed, so that its own test fails. */
 const LONGEST_MS = 80_000
+const MOST_OUTPUT = 2 ** 26
 
 export type Env = Record<string, string>
 
@@ -26,7 +27,7 @@ function environment(extra: Env): NodeJS.ProcessEnv {
 
 export function runHoldfast(args: readonly string[], env: Env = {}, input = ''): Promise<Finished> {
   return new Promise(resolve => {
-    const options = { env: environment(env), timeout: LONGEST_MS }
+    const options = { env: environment(env), timeout: LONGEST_MS, maxBuffer: MOST_OUTPUT }
     const child = execFile(process.execPath, [MAIN, ...args], options, (_, stdout, stderr) => {
       resolve({ code: child.exitCode, stdout, stderr })
     })
