@@ -9,6 +9,9 @@ const WAITING_LANES = 6
 /** The outcome of a call in a batch: `aside` if the account is locked, or the call needs a batch of its own. */
 export type Outcome<Output> = { value: Output } | { error: unknown } | 'aside'
 
+/** Removes further calls of the same account from the queue, and adds them to the running batch. */
+export type Later<Input> = () => readonly Input[]
+
 /** The size of a call, for the bounds of a batch. */
 export interface CallSize {
   items: number
@@ -28,7 +31,7 @@ interface Call<Input, Output> {
  * turns. The calls of one account run in the order of their arrival, in one batch at a time.
  */
 export class AccountBatches<Input, Output> {
-  readonly #run: (inputs: readonly Input[], waits: boolean) => Promise<Array<Outcome<Output>>>
+  readonly #run: (inputs: readonly Input[], later: Later<Input> | null) => Promise<Array<Outcome<Output>>>
   readonly #queued = new Map<string, Array<Call<Input, Output>>>()
   /** Accounts with a call in a running batch. Their queued calls wait for its end. */
   readonly #busy = new Set<string>()
@@ -39,11 +42,11 @@ export class AccountBatches<Input, Output> {
   #isScheduled = false
 
   /**
-   * @param run runs a batch and returns the outcome of each input. If it throws, each call runs again by itself. With
-   * `waits` false it sets calls of locked accounts aside. Otherwise all inputs are of one account, and it waits for the
-   * lock; it never sets a single input aside.
+   * @param run runs a batch and returns the outcome of each input. If it throws, each call runs again by itself. If
+   * `later` is null, it sets calls of locked accounts aside. Otherwise all inputs are of one account, and it waits for
+   * the lock. Then it takes the calls that have arrived meanwhile, and never sets a single input aside.
    */
-  constructor(run: (inputs: readonly Input[], waits: boolean) => Promise<Array<Outcome<Output>>>) {
+  constructor(run: (inputs: readonly Input[], later: Later<Input> | null) => Promise<Array<Outcome<Output>>>) {
     this.#run = run
   }
 
@@ -71,24 +74,34 @@ export class AccountBatches<Input, Output> {
   /** Removes the calls of the next batch from the queue: one call of each account, then the next one of each. */
   #take(): Array<Call<Input, Output>> {
     const taken: Array<Call<Input, Output>> = []
-    const room = { items: MOST_ITEMS, bytes: MOST_BYTES }
+    const room = roomBeside(taken)
     let turns = [...this.#queued.keys()].filter(account => !this.#busy.has(account))
     while (turns.length > 0) {
       const next: string[] = []
       for (const account of turns) {
         const [call] = this.#queued.get(account) ?? []
         if (call === undefined) continue
-        const fits = call.size.items <= room.items && call.size.bytes <= room.bytes
-        if (!fits && taken.length > 0) return taken
+        if (!takesRoom(room, call) && taken.length > 0) return taken
         this.#dequeue(call)
         taken.push(call)
-        room.items -= call.size.items
-        room.bytes -= call.size.bytes
         next.push(account)
       }
       turns = next
     }
     return taken
+  }
+
+  /** Adds the queued calls of an account to its batch. Returns their inputs. */
+  #takeLater(account: string, batch: Array<Call<Input, Output>>): Input[] {
+    const room = roomBeside(batch)
+    const later: Array<Call<Input, Output>> = []
+    for (let [call] = this.#queued.get(account) ?? []; call !== undefined && takesRoom(room, call); ) {
+      this.#dequeue(call)
+      later.push(call)
+      call = this.#queued.get(account)?.[0]
+    }
+    batch.push(...later)
+    return later.map(({ input }) => input)
   }
 
   /** Removes the first call of an account, and moves the account to the end of the queue. */
@@ -104,7 +117,7 @@ export class AccountBatches<Input, Output> {
     const accounts = new Set(calls.map(({ account }) => account))
     for (const account of accounts) this.#busy.add(account)
     this.#schedule()
-    const aside = Map.groupBy(await this.#settle(calls, false), ({ account }) => account)
+    const aside = Map.groupBy(await this.#settle(calls, null), ({ account }) => account)
     this.#running--
     for (const account of accounts) {
       const left = aside.get(account)
@@ -123,29 +136,31 @@ export class AccountBatches<Input, Output> {
     }
   }
 
-  /** Runs calls of one account that were set aside. The account stays busy, so its later calls wait. */
-  async #runWaiting(calls: ReadonlyArray<Call<Input, Output>>): Promise<void> {
+  /** Runs calls of one account that were set aside, and later ones of this account. It stays busy meanwhile. */
+  async #runWaiting(calls: Array<Call<Input, Output>>): Promise<void> {
+    const [{ account } = { account: '' }] = calls
     this.#waiting++
-    await this.#settleEach(await this.#settle(calls, true))
+    await this.#settleEach(await this.#settle(calls, () => this.#takeLater(account, calls)))
     this.#waiting--
-    for (const { account } of calls) this.#busy.delete(account)
+    this.#busy.delete(account)
     this.#runAside()
     this.#schedule()
   }
 
   async #settleEach(calls: ReadonlyArray<Call<Input, Output>>): Promise<void> {
-    for (const call of calls) await this.#settle([call], true)
+    for (const call of calls) await this.#settle([call], () => [])
   }
 
   /** Runs a batch and settles its calls. Returns the calls that were set aside. */
-  async #settle(calls: ReadonlyArray<Call<Input, Output>>, waits: boolean): Promise<Array<Call<Input, Output>>> {
+  async #settle(
+    calls: ReadonlyArray<Call<Input, Output>>,
+    later: Later<Input> | null,
+  ): Promise<Array<Call<Input, Output>>> {
     if (calls.length === 0) return []
     let outcomes: Array<Outcome<Output>>
     try {
-      outcomes = await this.#run(
-        calls.map(({ input }) => input),
-        waits,
-      )
+      const inputs = calls.map(({ input }) => input)
+      outcomes = await this.#run(inputs, later)
     } catch (error) {
       if (calls.length === 1) for (const { reject } of calls) reject(error)
       // One call may have failed all of them. Accounts run concurrently, and the calls of one account in order.
@@ -160,4 +175,17 @@ export class AccountBatches<Input, Output> {
       return false
     })
   }
+}
+
+function roomBeside(batch: ReadonlyArray<{ size: CallSize }>): CallSize {
+  const room = { items: MOST_ITEMS, bytes: MOST_BYTES }
+  for (const call of batch) takesRoom(room, call)
+  return room
+}
+
+/** Returns whether there was room for a call. Subtracts its size. */
+function takesRoom(room: CallSize, { size: { items, bytes } }: { size: CallSize }): boolean {
+  room.items -= items
+  room.bytes -= bytes
+  return room.items >= 0 && room.bytes >= 0
 }

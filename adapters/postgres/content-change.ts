@@ -36,24 +36,30 @@ export class ContentChange {
   readonly #known: KnownRecords
   #inserted: InsertedRecord[] = []
 
-  private constructor(sql: Sql, parts: ContentParts, accounts: LockedAccounts) {
+  private constructor(sql: Sql, parts: ContentParts, accounts: LockedAccounts, known: KnownRecords) {
     this.#sql = sql
     this.#database = parts.database
     this.#holds = parts.holds
     this.#ledger = parts.ledger
     this.#external = parts.external
     this.accounts = accounts
-    this.#known = new KnownRecords(sql)
+    this.#known = known
   }
 
-  /** @param waits if false, leaves out accounts that another transaction has locked */
+  /**
+   * Locks the accounts, and then reads as {@link read}, in one round trip.
+   *
+   * @param waits if false, leaves out accounts that another transaction has locked
+   */
   static async begin(
     sql: Sql,
     parts: ContentParts,
     accountIds: readonly string[],
-    waits = true,
+    { intents = [], waits = true }: { intents?: readonly CommitIntent[]; waits?: boolean } = {},
   ): Promise<ContentChange> {
-    return new ContentChange(sql, parts, await LockedAccounts.lock(sql, accountIds, waits))
+    const known = new KnownRecords(sql)
+    const [accounts] = await Promise.all([LockedAccounts.lock(sql, accountIds, waits), known.read(intents)])
+    return new ContentChange(sql, parts, accounts, known)
   }
 
   /** Reads with one statement what the commits of the intents need to know. */
@@ -114,13 +120,15 @@ export class ContentChange {
     this.accounts.count(accountId, { pins: 1, expiringPins: expiresAt === null ? 0 : 1, storedBytes })
   }
 
-  /** Writes the inserted records, their holds and all counters. Call this method last in the transaction. */
+  /**
+   * Writes the inserted records, their holds and all counters, in one round trip. Call this method last in the
+   * transaction.
+   */
   async write(): Promise<void> {
     const inserted = this.#inserted.splice(0)
     const used = inserted.flatMap(({ holdId }) => holdId ?? [])
-    if (used.length > 0) await this.#holds.use(this.#sql, used)
-    await insertRecords(this.#sql, inserted)
-    await this.accounts.write()
+    const sql = this.#sql
+    await Promise.all([this.#holds.use(sql, used), insertRecords(sql, inserted), this.accounts.write()])
   }
 
   /**

@@ -18,6 +18,11 @@ const CONNECT_MS = 15_000
 const ANSWER_MS = 30_000
 /** Time without a statement after which the database ends a transaction, to free the locks of a stalled node. */
 const SILENT_MS = 5_000
+/**
+ * A plan for the length of each array would be made anew for each batch. No statement reads a whole table by the plan for
+ * any values.
+ */
+const SETTINGS = 'SET plan_cache_mode = force_generic_plan'
 /** OID of BIGINT. Its values are parsed as numbers: times, sizes and counters fit exactly. */
 const INT8 = 20
 
@@ -71,6 +76,8 @@ export class Postgres {
       idleTimeoutMillis: 30_000,
       allowExitOnIdle: true,
       keepAlive: true,
+      // Statements that are sent without waiting for each other's answers share a round trip.
+      pipeline: true,
       // The client waits longer than the server, so that the server cancels the statement first and reports the timeout.
       ...(answerMs === null ? {} : { statement_timeout: answerMs, query_timeout: answerMs + CONNECT_MS }),
       idle_in_transaction_session_timeout: silentMs,
@@ -81,8 +88,12 @@ export class Postgres {
     }
     const pool = new pg.Pool(config)
     pool.on('error', onOutage)
-    // Without a listener, an error of a connection in use ends the process.
-    pool.on('connect', client => client.on('error', onOutage))
+    pool.on('connect', client => {
+      // Without a listener, an error of a connection in use ends the process.
+      client.on('error', onOutage)
+      // A lost connection also fails the next statement, which the caller sends.
+      client.query(SETTINGS).catch(() => undefined)
+    })
     return new Postgres(pool, onOutage)
   }
 
@@ -129,12 +140,15 @@ export class Postgres {
    * it must only send statements.
    *
    * @param lane transactions of one lane run one at a time, over one connection: for those that take the same lock
+   * @param isReadFirst true if `work` only reads or locks rows until its first answer. These statements are sent
+   * together with `BEGIN`. Should it fail, they run without a transaction.
    * @throws HoldfastError the error that `work` throws; `UNAVAILABLE` if the database cannot be reached: nothing was
    * written; `OUTCOME_UNKNOWN` if the connection was lost during the commit: the changes may have been written
    */
-  async transaction<T>(work: (sql: Sql) => Promise<T>, lane: string | null = null): Promise<T> {
-    if (lane === null) return this.#withRetries(() => this.#attempt(work))
-    const turn = (this.#lanes.get(lane) ?? Promise.resolve()).then(() => this.#withRetries(() => this.#attempt(work)))
+  async transaction<T>(work: (sql: Sql) => Promise<T>, lane: string | null = null, isReadFirst = false): Promise<T> {
+    const run = () => this.#withRetries(() => this.#attempt(work, isReadFirst))
+    if (lane === null) return run()
+    const turn = (this.#lanes.get(lane) ?? Promise.resolve()).then(run)
     const ended = turn.then(
       () => undefined,
       () => undefined,
@@ -183,13 +197,16 @@ export class Postgres {
     await this.#pool.end()
   }
 
-  async #attempt<T>(work: (sql: Sql) => Promise<T>): Promise<T> {
+  async #attempt<T>(work: (sql: Sql) => Promise<T>, isReadFirst: boolean): Promise<T> {
     const client = await this.connection()
     let isCommitting = false
     let isBroken = false
     try {
-      await this.#ask(client, 'BEGIN')
-      const result = await work(this.#sql((text, params) => this.#send(client, text, params)))
+      const begun = this.#ask(client, 'BEGIN')
+      if (!isReadFirst) await begun
+      const send = async <Row>(text: string, params: readonly SqlParam[]) =>
+        (await Promise.all([this.#send<Row>(client, text, params), begun]))[0]
+      const [result] = await Promise.all([work(this.#sql(send)), begun])
       isCommitting = true
       const { command } = await this.#ask(client, 'COMMIT')
       if (command !== 'COMMIT') throw new HoldfastError('INTERNAL_ERROR', 'the transaction continued after an error')

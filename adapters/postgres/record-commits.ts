@@ -1,9 +1,10 @@
 import type { CommitIntent, Committed } from '../../src/catalogue/records.ts'
 import { HoldfastError, isHoldfastError } from '../../src/domain/errors.ts'
-import { AccountBatches, type CallSize, type Outcome } from './account-batches.ts'
+import { AccountBatches, type CallSize, type Later, type Outcome } from './account-batches.ts'
 import { ContentChange, type ContentParts, type Prepared } from './content-change.ts'
 import { LockedTokens } from './locked-tokens.ts'
 import { NeedsHold } from './shared-holds.ts'
+import type { Sql } from './sql.ts'
 import { StatementFailure } from './statement-failure.ts'
 
 type WholeIntent = CommitIntent & { kind: 'whole' }
@@ -31,7 +32,7 @@ export class RecordCommits {
 
   constructor(parts: ContentParts) {
     this.#parts = parts
-    this.#batches = new AccountBatches((commits, waits) => this.#commitBatch(commits, waits))
+    this.#batches = new AccountBatches((commits, later) => this.#commitBatch(commits, later))
   }
 
   async commit(intents: readonly CommitIntent[], token?: string): Promise<Committed[]> {
@@ -88,7 +89,7 @@ export class RecordCommits {
     // A commit of several records, or with a fetch or placement, is undone by the rollback of its own transaction.
     const mayShare = only?.kind === 'whole' && commit.intents.length === 1 && !this.#parts.external.has(only.backendId)
     if (mayShare) return this.#batches.add(only.record.accountId, commit, sizeOf(only))
-    const [decision] = await this.#commitBatch([commit], true)
+    const [decision] = await this.#commitBatch([commit], () => [])
     if (isDone(decision)) return decision.value
     throw typeof decision === 'object' ? decision.error : new HoldfastError('INTERNAL_ERROR', 'a commit has no outcome')
   }
@@ -96,29 +97,36 @@ export class RecordCommits {
   /**
    * Runs commits in one transaction, in their order.
    *
-   * @param waits whether to wait for locked accounts, instead of setting their commits aside
+   * @param later returns further commits of the only account, once it is locked; null to set the commits of locked
+   * accounts aside, instead of waiting
    * @throws the error of the only commit, or of a statement; nothing was written
    */
-  async #commitBatch(commits: readonly PreparedCommit[], waits: boolean): Promise<Decision[]> {
+  async #commitBatch(first: readonly PreparedCommit[], later: Later<PreparedCommit> | null): Promise<Decision[]> {
     const { database } = this.#parts
-    const accounts = [...new Set(commits.flatMap(accountsOf))]
+    const waits = later !== null
+    const accounts = [...new Set(first.flatMap(accountsOf))]
     const lane = waits && accounts.length === 1 ? (accounts[0] ?? null) : null
+    let commits = first
     let decisions: Decision[] = []
     try {
-      return await database.transaction(async sql => {
-        const change = await ContentChange.begin(sql, this.#parts, accounts, waits)
-        const isOpen = (commit: PreparedCommit) => waits || accountsOf(commit).every(id => change.accounts.has(id))
-        const open = commits.filter(isOpen)
+      const run = async (sql: Sql): Promise<Decision[]> => {
+        const change = await ContentChange.begin(sql, this.#parts, accounts, {
+          intents: first.flatMap(intentsOf),
+          waits,
+        })
+        // A retry after a collision has the same commits.
+        if (commits === first) commits = [...first, ...(later?.() ?? [])]
+        await change.read(commits.slice(first.length).flatMap(intentsOf))
+        const open = commits.filter(commit => waits || accountsOf(commit).every(id => change.accounts.has(id)))
         const tokens = await LockedTokens.lock(
           sql,
           open.flatMap(({ token }) => token ?? []),
         )
-        await change.read(open.flatMap(({ intents }) => intents))
         decisions = await decideAll(commits, new Set(open), change, tokens)
-        await change.write()
-        await tokens.write()
+        await Promise.all([change.write(), tokens.write()])
         return decisions
-      }, lane)
+      }
+      return await database.transaction(run, lane, true)
     } catch (error) {
       // While the database is away, the commits of a batch are not tried one by one.
       if (database.isRefused && isHoldfastError(error, 'UNAVAILABLE')) return commits.map(() => ({ error }))
@@ -232,6 +240,10 @@ function isRepeat({ created, waited }: Committed): boolean {
 
 function holdsOf(prepared: readonly Prepared[]): string[] {
   return prepared.flatMap(({ hold }) => hold?.id ?? [])
+}
+
+function intentsOf({ intents }: PreparedCommit): readonly CommitIntent[] {
+  return intents
 }
 
 function accountsOf({ intents }: PreparedCommit): string[] {

@@ -18,8 +18,13 @@ export const versionsSchema = `
 
   CREATE FUNCTION raise_versions(accounts TEXT[]) RETURNS void LANGUAGE plpgsql AS $$
   BEGIN
-    WITH free AS MATERIALIZED (
-      SELECT found.account_id, found.part FROM unnest(accounts) AS one (id) CROSS JOIN LATERAL (
+    WITH lower AS MATERIALIZED (
+      -- A version is raised once in a transaction: of records and of the counters of their account.
+      SELECT one.id FROM unnest(accounts) AS one (id)
+      WHERE NOT EXISTS (SELECT 1 FROM account_versions v
+        WHERE v.account_id = one.id AND v.xmin = pg_current_xact_id()::xid)
+    ), free AS MATERIALIZED (
+      SELECT found.account_id, found.part FROM lower AS one CROSS JOIN LATERAL (
         SELECT account_id, part FROM account_versions WHERE account_id = one.id LIMIT 1 FOR UPDATE SKIP LOCKED) AS found
     ), raised AS (
       -- A random step: after the database was set back, no version is likely to return with other content.
@@ -27,7 +32,7 @@ export const versionsSchema = `
       FROM free WHERE v.account_id = free.account_id AND v.part = free.part
     )
     INSERT INTO account_versions (account_id, version)
-    SELECT one.id, 1 FROM unnest(accounts) AS one (id)
+    SELECT one.id, 1 FROM lower AS one
     WHERE NOT EXISTS (SELECT 1 FROM free WHERE free.account_id = one.id);
   END $$;
 

@@ -120,6 +120,7 @@ export class SharedHolds {
    * @throws HoldfastError `UNAVAILABLE` if a hold has expired
    */
   async use(sql: Sql, ids: readonly string[]): Promise<void> {
+    if (ids.length === 0) return
     const used = await sql.run(`UPDATE holds SET state = 'used' WHERE id = ANY($1) AND ${IS_PLACING}`, [ids])
     if (used !== ids.length)
       throw new HoldfastError('UNAVAILABLE', 'the commit took too long and its content was released')

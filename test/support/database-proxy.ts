@@ -140,10 +140,14 @@ class Connection {
   readonly #up: Buffer[] = []
   readonly #down: Buffer[] = []
   readonly #asked = new Messages(false)
+  readonly #answers = new Messages(true)
+  /** Answers that the client has asked for, and complete ones. The first is that to the startup message. */
+  #asks = 1
+  #complete = 0
   /** Messages received so far of the current statement. */
   #statement: Buffer[] = []
-  /** The answer that must be complete before the failure happens. */
-  #answer: { messages: Messages; fault: Fault } | null = null
+  /** The number of answers that must be complete before the failure happens. */
+  #answer: { number: number; fault: Fault } | null = null
   #isEnded = false
   /** True once this connection has sent the text in `commitOf`. */
   isTarget = false
@@ -185,21 +189,24 @@ class Connection {
       if (PARTS.includes(type)) continue
       const statement = Buffer.concat(this.#statement)
       this.#statement = []
+      const isStatement = type === QUERY || type === SYNC
+      if (isStatement) this.#asks++
+      const fault = isStatement && !this.#proxy.isStopped ? this.#proxy.of(statement, this) : null
+      // The client sends some statements before it has the answers to earlier ones, which must pass.
+      if (fault?.when === 'before') this.pass()
       this.#up.push(statement)
-      const isCounted = (type === QUERY || type === SYNC) && !this.#proxy.isStopped
-      const fault = isCounted ? this.#proxy.of(statement, this) : null
       if (fault?.when === 'before') this.#proxy.strike(fault, this)
-      else if (fault !== null) this.#answer = { messages: new Messages(true), fault }
+      else if (fault !== null) this.#answer = { number: this.#asks, fault }
     }
     this.pass()
   }
 
   #receive(bytes: Buffer): void {
     this.#down.push(bytes)
+    this.#complete += this.#answers.take(bytes).filter(({ type }) => type === READY).length
     if (this.#answer !== null) {
-      const isWhole = this.#answer.messages.take(bytes).some(({ type }) => type === READY)
-      if (!isWhole) return
-      const { fault } = this.#answer
+      const { number, fault } = this.#answer
+      if (this.#complete < number) return
       this.#answer = null
       this.#proxy.strike(fault, this)
     }

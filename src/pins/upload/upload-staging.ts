@@ -88,7 +88,9 @@ export class UploadStaging {
     upload: (upload: Omit<StagedUpload, 'giveBack'>) => Promise<T>,
   ): Promise<T> {
     const accountId = requester.account.id
-    const { storedBytes } = await this.#records.usage(accountId, this.#clock.now())
+    // Without a limit, nothing asks for the usage.
+    const isLimited = requester.plan.maxStorageBytes !== null
+    const storedBytes = isLimited ? (await this.#records.usage(accountId, this.#clock.now())).storedBytes : 0
     const plan = kind === 'car' ? { ...requester.plan, maxFileBytes: null } : requester.plan
     const reservations = this.#reservations
     const budget = new UploadBudget({ plan, accountId, storedBytes, reservations, isDirectory: kind !== 'file' })

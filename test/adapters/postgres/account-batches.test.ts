@@ -6,6 +6,8 @@ const SMALL = { items: 1, bytes: 100 }
 interface Batch {
   inputs: readonly string[]
   waits: boolean
+  /** Gets the lock that a waiting batch waits for. Returns the calls that it takes with it. */
+  getLock(): readonly string[]
   /** Ends the batch. Inputs without an outcome succeed. */
   end(outcomes?: Record<string, Outcome<string>>): void
   fail(): void
@@ -14,12 +16,18 @@ interface Batch {
 /** Batches that the test ends. An input names its account with its first letter. */
 class Batches {
   readonly begun: Batch[] = []
-  readonly #batches = new AccountBatches<string, string>((inputs, waits) => {
+  readonly #batches = new AccountBatches<string, string>((inputs, later) => {
     const { promise, resolve, reject } = Promise.withResolvers<Array<Outcome<string>>>()
+    const all = [...inputs]
     this.begun.push({
       inputs,
-      waits,
-      end: (outcomes = {}) => resolve(inputs.map(input => outcomes[input] ?? { value: `did ${input}` })),
+      waits: later !== null,
+      getLock: () => {
+        const more = later?.() ?? []
+        all.push(...more)
+        return more
+      },
+      end: (outcomes = {}) => resolve(all.map(input => outcomes[input] ?? { value: `did ${input}` })),
       fail: () => reject(new Error(`failed ${inputs}`)),
     })
     return promise
@@ -110,6 +118,52 @@ describe('batches of accounts', () => {
     batches.begun[1]?.end()
     expect((await batches.settle()).inputs.at(-1)).toBe('a3')
     expect(settled).toEqual(['did b1', 'did a1', 'did a2'])
+  })
+
+  test('a batch that waited for its lock takes the later calls along', async () => {
+    const batches = new Batches()
+    const settled = batches.add(['a1', 'b1'])
+    await batches.settle()
+    batches.begun[0]?.end({ a1: 'aside' })
+    const later = batches.add(['a2', 'b2', 'a3'])
+    await batches.settle()
+    const [, waiting] = batches.begun
+    expect([waiting?.inputs, waiting?.getLock()]).toEqual([['a1'], ['a2', 'a3']])
+    waiting?.end({ a3: { error: new Error('refused') } })
+    expect((await batches.settle()).inputs).toEqual(['a1 b1', 'a1', 'b2'])
+    expect([settled, later]).toEqual([
+      ['did b1', 'did a1'],
+      ['did a2', 'refused'],
+    ])
+  })
+
+  test('a batch that waited takes no more than 256 calls', async () => {
+    const batches = new Batches()
+    batches.add(['a0'])
+    await batches.settle()
+    batches.begun[0]?.end({ a0: 'aside' })
+    await batches.settle()
+    batches.add(Array.from({ length: 300 }, (_, i) => `a${i + 1}`))
+    expect(batches.begun[1]?.getLock()).toHaveLength(255)
+    batches.begun[1]?.end()
+    expect((await batches.settle()).begun[2]?.inputs).toHaveLength(45)
+  })
+
+  test('later calls run alone, too, after the waiting batch failed', async () => {
+    const batches = new Batches()
+    const settled = batches.add(['a1'])
+    await batches.settle()
+    batches.begun[0]?.end({ a1: 'aside' })
+    await batches.settle()
+    const later = batches.add(['a2'])
+    batches.begun[1]?.getLock()
+    batches.begun[1]?.fail()
+    await batches.settle()
+    batches.begun[2]?.fail()
+    await batches.settle()
+    batches.begun[3]?.end()
+    expect((await batches.settle()).inputs).toEqual(['a1', 'a1', 'a1', 'a2'])
+    expect([settled, later, batches.begun[3]?.getLock()]).toEqual([['failed a1'], ['did a2'], []])
   })
 
   test('locked accounts use a bounded number of lanes', async () => {

@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest'
+import { describe, expect, test, vi } from 'vitest'
 import type { Postgres } from '../../../adapters/postgres/postgres.ts'
 import { HoldfastError } from '../../../src/index.ts'
 import { commit, dagOf, listOf, NOW, record, request, SIZES } from '../../catalogue/content-support.ts'
@@ -17,6 +17,24 @@ describe('commits of records that share a transaction', needsPostgres, () => {
   emptiedDatabase(opened => {
     database = opened
   })
+
+  /** Locks the account `one`, as another node does. */
+  const lockOne = async (): Promise<{ release(): Promise<void> }> => {
+    const { promise: released, resolve: release } = Promise.withResolvers<void>()
+    const { promise: locked, resolve: lock } = Promise.withResolvers<void>()
+    const holding = database.transaction(async sql => {
+      await sql.all("SELECT 1 FROM accounts WHERE id = 'one' FOR UPDATE")
+      lock()
+      await released
+    })
+    await locked
+    return { release: () => (release(), holding) }
+  }
+
+  const isAnyWaiting = async (): Promise<boolean> => {
+    const text = `SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`
+    return (await database.reading.first(text)) !== undefined
+  }
 
   const inTurn = async (node: TestNode, calls: ReadonlyArray<() => Promise<Array<{ created: boolean }>>>) => {
     // The calls of one turn of the loop share each of their transactions.
@@ -103,25 +121,35 @@ describe('commits of records that share a transaction', needsPostgres, () => {
     })
   })
 
+  test('that arrive while their account is locked share its next transaction', async () => {
+    await withNode(database, 'here', async node => {
+      const turn = new Turn(database)
+      const upload = (id: string) => node.records.commit([blockIntent(record(id))])
+      const holding = await lockOne()
+      const uploads = [upload('r0')]
+      await vi.waitFor(async () => expect(await isAnyWaiting()).toBe(true))
+      uploads.push(...Array.from({ length: 9 }, (_, i) => upload(`r${i + 1}`)))
+      await vi.waitFor(() => expect(node.ledger.holdsAfter('', 100)).toHaveLength(10))
+      await new Promise(resolve => setImmediate(resolve))
+      await holding.release()
+      expect((await Promise.all(uploads)).flat().every(({ created }) => created)).toBe(true)
+      expect(turn.statements(/INSERT INTO records/)).toBe(1)
+      turn.end()
+    })
+  })
+
   test('do not wait for the locked account of others', async () => {
     await withNode(database, 'here', async node => {
       const upload = (id: string, accountId: string) => commit(node, [record(id, { accountId })])
-      const { promise: released, resolve: release } = Promise.withResolvers<void>()
-      const { promise: locked, resolve: lock } = Promise.withResolvers<void>()
-      const holding = database.transaction(async sql => {
-        await sql.all("SELECT 1 FROM accounts WHERE id = 'one' FOR UPDATE")
-        lock()
-        await released
-      })
-      await locked
+      const holding = await lockOne()
       const ended: string[] = []
       const waiting = ['r1', 'r2'].map(id => upload(id, 'one').then(() => ended.push(id)))
       await Promise.all(['t1', 't2', 't3'].map(id => upload(id, 'two').then(() => ended.push(id))))
       for (let i = 4; i < 10; i++) await upload(`t${i}`, 'two')
       waiting.push(upload('r3', 'one').then(() => ended.push('r3')))
       expect(ended.toSorted()).toEqual(['t1', 't2', 't3'])
-      release()
-      await Promise.all([holding, ...waiting])
+      await holding.release()
+      await Promise.all(waiting)
       expect(ended.slice(3)).toEqual(['r1', 'r2', 'r3'])
     })
   })
