@@ -1,7 +1,7 @@
 /** Bounds of one batch. A single larger call is a batch of its own. */
 const MOST_ITEMS = 256
 const MOST_BYTES = 1024 ** 2
-/** Batches that run at once, besides those that wait for a locked account. */
+/** Batches that run at once, besides those that wait for a locked account. The second one is at least as large. */
 const LANES = 2
 /** Batches that wait for a locked account at once. Each waits on its own connection. */
 const WAITING_LANES = 6
@@ -38,6 +38,8 @@ export class AccountBatches<Input, Output> {
   /** Calls of one account each, for the waiting lanes. */
   readonly #aside: Array<Array<Call<Input, Output>>> = []
   #running = 0
+  /** Calls in the running batches, besides those that wait for a locked account. */
+  #runningCalls = 0
   #waiting = 0
   #isScheduled = false
 
@@ -62,13 +64,23 @@ export class AccountBatches<Input, Output> {
 
   /** Starts the next batch after the current turn of the loop, so that calls of one turn share it. */
   #schedule(): void {
-    if (this.#isScheduled || this.#running >= LANES) return
+    if (this.#isScheduled || this.#running >= LANES || !this.#isWorthwhile()) return
     this.#isScheduled = true
     setImmediate(() => {
       this.#isScheduled = false
       const calls = this.#take()
       if (calls.length > 0) void this.#runLane(calls)
     })
+  }
+
+  /** Returns whether the next batch is as large as the running one. A smaller one waits for more calls. */
+  #isWorthwhile(): boolean {
+    let calls = 0
+    for (const [account, queued] of this.#queued) {
+      if (calls >= this.#runningCalls) return true
+      if (!this.#busy.has(account)) calls += queued.length
+    }
+    return calls >= this.#runningCalls
   }
 
   /** Removes the calls of the next batch from the queue: one call of each account, then the next one of each. */
@@ -114,11 +126,13 @@ export class AccountBatches<Input, Output> {
 
   async #runLane(calls: ReadonlyArray<Call<Input, Output>>): Promise<void> {
     this.#running++
+    this.#runningCalls += calls.length
     const accounts = new Set(calls.map(({ account }) => account))
     for (const account of accounts) this.#busy.add(account)
     this.#schedule()
     const aside = Map.groupBy(await this.#settle(calls, null), ({ account }) => account)
     this.#running--
+    this.#runningCalls -= calls.length
     for (const account of accounts) {
       const left = aside.get(account)
       if (left === undefined) this.#busy.delete(account)

@@ -58,27 +58,39 @@ class Batches {
 }
 
 describe('batches of accounts', () => {
-  test('calls that arrive while batches run share the next batch', async () => {
+  test('calls that arrive while a batch runs share the next batch', async () => {
     const batches = new Batches()
     const settled = batches.add(['a1', 'b1'])
     await batches.settle()
     batches.add(['c1'])
-    await batches.settle()
-    batches.add(['d1', 'e1', 'd2'])
-    expect((await batches.settle()).inputs).toEqual(['a1 b1', 'c1'])
+    expect((await batches.settle()).inputs).toEqual(['a1 b1'])
     batches.begun[0]?.end()
-    expect((await batches.settle()).inputs).toEqual(['a1 b1', 'c1', 'd1 e1 d2'])
+    expect((await batches.settle()).inputs).toEqual(['a1 b1', 'c1'])
     expect(settled).toEqual(['did a1', 'did b1'])
+  })
+
+  test('a second batch runs at once if it is as large', async () => {
+    const batches = new Batches()
+    batches.add(['a1', 'b1'])
+    await batches.settle()
+    batches.add(['c1', 'b2', 'a2'])
+    await batches.settle()
+    batches.add(['d1'])
+    expect((await batches.settle()).inputs).toEqual(['a1 b1', 'c1 d1'])
+    batches.add(['e1', 'f1', 'e2', 'f2'])
+    expect((await batches.settle()).begun).toHaveLength(2)
+    batches.begun[1]?.end()
+    expect((await batches.settle()).inputs.at(-1)).toBe('e1 f1 e2 f2')
   })
 
   test('calls of one account run in order, one batch at a time', async () => {
     const batches = new Batches()
     batches.add(['a1', 'a2'])
     await batches.settle()
-    batches.add(['a3', 'b1', 'a4'])
-    expect((await batches.settle()).inputs).toEqual(['a1 a2', 'b1'])
+    batches.add(['a3', 'b1', 'b2', 'a4'])
+    expect((await batches.settle()).inputs).toEqual(['a1 a2', 'b1 b2'])
     batches.begun[0]?.end()
-    expect((await batches.settle()).inputs).toEqual(['a1 a2', 'b1', 'a3 a4'])
+    expect((await batches.settle()).inputs).toEqual(['a1 a2', 'b1 b2', 'a3 a4'])
   })
 
   test('accounts take turns when a batch is full', async () => {
@@ -92,13 +104,14 @@ describe('batches of accounts', () => {
     await batches.settle()
     first?.end()
     await batches.settle()
-    expect(batches.begun.slice(1).map(({ inputs }) => inputs.length)).toEqual([1, 46])
+    const [, next] = batches.begun
+    expect([next?.inputs.length, next?.inputs.slice(0, 3)]).toEqual([47, ['a254', 'd1', 'a255']])
   })
 
   test('a batch has at most 1 MiB, and at least one call', async () => {
     const batches = new Batches()
-    batches.add(['a1', 'b1', 'c1'], { items: 1, bytes: 400 * 1024 })
-    expect((await batches.settle()).inputs).toEqual(['a1 b1', 'c1'])
+    batches.add(['a1', 'b1', 'c1', 'd1'], { items: 1, bytes: 400 * 1024 })
+    expect((await batches.settle()).inputs).toEqual(['a1 b1', 'c1 d1'])
     const others = new Batches()
     others.add(['a1', 'b1'], { items: 300, bytes: 2 ** 21 })
     expect((await others.settle()).inputs).toEqual(['a1', 'b1'])
