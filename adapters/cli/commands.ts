@@ -46,7 +46,7 @@ export const COMMANDS: ReadonlyMap<HelpTopic, () => Promise<Command>> = new Map<
   ['takedown list', async () => (await import('./takedown-commands.ts')).listTakedowns],
   ['takedown remove', async () => (await import('./takedown-commands.ts')).removeTakedown],
   ['node list', async () => (await import('./node-commands.ts')).listNodes],
-  ['node retire', async () => (await import('./retire-command.ts')).retireNode],
+  ['node retire', async () => (await import('./node-commands.ts')).retireNode],
   ['node forget', async () => (await import('./node-commands.ts')).forgetLostNode],
   ['node lost', async () => (await import('./node-commands.ts')).listLost],
   ['account create', async () => (await import('./account-commands.ts')).createAccount],

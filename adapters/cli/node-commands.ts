@@ -1,6 +1,7 @@
 import { setTimeout } from 'node:timers/promises'
 import type { JsonObject } from '../client/index.ts'
 import { numberOf, textOf } from './api-command.ts'
+import { usageError } from './arguments.ts'
 import { nodeTable } from './node-lines.ts'
 import { print, printJson } from './output.ts'
 import { withOwnerNode } from './owner-node.ts'
@@ -9,6 +10,7 @@ import { ProgressBar } from './progress-bar.ts'
 import type { Environment } from './settings.ts'
 
 const POLL_MS = 2_000
+const ONE_NODE = { what: 'the id of a node', min: 1, max: 1 }
 
 export function listNodes(args: readonly string[], env: Environment): Promise<boolean> {
   return withOwnerNode(args, env, { values: [] }, async ({ node, json }) => {
@@ -18,30 +20,51 @@ export function listNodes(args: readonly string[], env: Environment): Promise<bo
   })
 }
 
+/** Moves the content of a node to another node, and shows the progress until the node has retired. */
+export function retireNode(args: readonly string[], env: Environment): Promise<boolean> {
+  const grammar = { values: ['to'], switches: ['no-wait'], words: ONE_NODE } as const
+  return withOwnerNode(args, env, grammar, async ({ node, words: [id = ''], flags, switches, json }) => {
+    const { to } = flags
+    if (to === undefined) throw usageError('--to: name the node that takes the content')
+    await node.retireNode(id, to)
+    const now = async () => (await node.nodes()).findLast(one => one.id === id)
+    const found = await (switches.has('no-wait') ? now() : ended(now, 'retiring', 'moving'))
+    if (json) printJson(found ?? { id })
+    else if (found?.membership === 'retired') print(`${id} has retired: it is empty and may be stopped`)
+    else print(`${id} is retiring; "holdfast node list" shows the progress`)
+  })
+}
+
 /** Gives up a node, and shows the progress until it is forgotten. */
 export function forgetLostNode(args: readonly string[], env: Environment): Promise<boolean> {
-  const grammar = {
-    values: [],
-    switches: ['replaced', 'no-wait'],
-    words: { what: 'the id of a node', min: 1, max: 1 },
-  } as const
+  const grammar = { values: [], switches: ['replaced', 'no-wait'], words: ONE_NODE } as const
   return withOwnerNode(args, env, grammar, async ({ node, words: [id = ''], switches, json }) => {
     const before = (await node.nodes()).findLast(one => one.id === id && one.membership !== 'forgotten')
     await node.forgetNode(id, switches.has('replaced'))
-    const of = async (): Promise<JsonObject | undefined> =>
-      (await node.nodes()).find(({ number }) => number === before?.number)
-    let now = await of()
-    const bar = new ProgressBar('forgetting', null)
-    while (!switches.has('no-wait') && now?.membership === 'forgetting') {
-      bar.update((numberOf(now, 'total') ?? 0) - (numberOf(now, 'records') ?? 0))
-      await setTimeout(POLL_MS)
-      now = await of()
-    }
-    bar.end()
-    if (json) printJson(now ?? { id })
-    else if (now?.membership === 'forgotten') print(`${id} is forgotten; "holdfast node lost" lists what nobody has`)
+    // A new node may have the id meanwhile.
+    const now = async () => (await node.nodes()).find(({ number }) => number === before?.number)
+    const found = await (switches.has('no-wait') ? now() : ended(now, 'forgetting', 'forgetting'))
+    if (json) printJson(found ?? { id })
+    else if (found?.membership === 'forgotten') print(`${id} is forgotten; "holdfast node lost" lists what nobody has`)
     else print(`${id} is being forgotten; "holdfast node list" shows the progress`)
   })
+}
+
+/** Shows the progress of a node until it has another membership. Returns the node as it is then. */
+async function ended(
+  find: () => Promise<JsonObject | undefined>,
+  membership: 'retiring' | 'forgetting',
+  label: string,
+): Promise<JsonObject | undefined> {
+  let node = await find()
+  const total = numberOf(node ?? {}, 'total') ?? 0
+  const bar = new ProgressBar(label, total, { format: count => `${count} pins` })
+  for (; node?.membership === membership; node = await find()) {
+    bar.update(total - (numberOf(node, 'records') ?? 0))
+    await setTimeout(POLL_MS)
+  }
+  bar.end()
+  return node
 }
 
 export function listLost(args: readonly string[], env: Environment): Promise<boolean> {

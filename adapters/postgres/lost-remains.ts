@@ -1,11 +1,11 @@
 import type { LostNode } from '../../src/catalogue/lost-content.ts'
-import { BACKENDS_OF_NODE } from '../../src/catalogue/rules/dialect.ts'
-import { LAST_BACKEND, NODE_NUMBER } from './backends.ts'
+import { NODE_NUMBER } from './backends.ts'
 import { changeState } from './node-states.ts'
 import type { Postgres } from './postgres.ts'
 import { deleteFiles } from './root-files.ts'
 import type { SharedHolds } from './shared-holds.ts'
 import { dropUnheld } from './shared-roots.ts'
+import type { Sql } from './sql.ts'
 
 const STEP = 200
 
@@ -53,79 +53,62 @@ export class LostRemains {
 
   /** If a removal is undone, the content of its records is fetched like any other. */
   async #removedRecords({ name }: LostNode): Promise<void> {
-    await this.#each<string>('', {
-      page: 'SELECT id FROM removed_records WHERE id > $1 ORDER BY id LIMIT $2',
-      change: `UPDATE removed_records r SET hold_id = NULL, root_id = NULL, fetch_id = NULL, status = 'queued',
-          dag_size = 0, charge = 0
-        FROM holds h WHERE r.id = ANY($1) AND h.id = r.hold_id AND h.node = $2`,
-      params: [name],
-    })
+    const isLost = '(SELECT node FROM holds WHERE holds.id = hold_id) = $2'
+    await this.#each<string>('', { table: 'removed_records', isLost, of: name }, (sql, ids) =>
+      sql.run(
+        `UPDATE removed_records r SET hold_id = NULL, root_id = NULL, fetch_id = NULL, status = 'queued',
+           dag_size = 0, charge = 0
+         FROM holds h WHERE r.id = ANY($1) AND h.id = r.hold_id AND h.node = $2`,
+        [ids, name],
+      ),
+    )
   }
 
   async #fetches({ name }: LostNode): Promise<void> {
-    await this.#each<number>(0, {
-      page: 'SELECT id FROM fetches WHERE id > $1 ORDER BY id LIMIT $2',
-      change: `DELETE FROM fetches f WHERE id = ANY($1) AND node = $2
-        AND NOT EXISTS (SELECT 1 FROM records r WHERE r.fetch_id = f.id)`,
-      params: [name],
-    })
+    await this.#each<number>(0, { table: 'fetches', isLost: 'node = $2', of: name }, (sql, ids) =>
+      sql.run(
+        `DELETE FROM fetches f WHERE id = ANY($1) AND NOT EXISTS (SELECT 1 FROM records r WHERE r.fetch_id = f.id)`,
+        [ids],
+      ),
+    )
   }
 
   async #holdRows({ name }: LostNode): Promise<void> {
-    for (let after = ''; ; ) {
-      const page = await this.#database.reading.all<{ id: string; isLost: boolean }>(
-        `SELECT id, node = $2 AS "isLost" FROM holds WHERE id > $1 ORDER BY id LIMIT $3`,
-        [after, name, STEP],
-      )
-      const ids = page.filter(({ isLost }) => isLost).map(({ id }) => id)
-      if (ids.length > 0) {
-        await this.#database.transaction(async sql => {
-          const locked = await sql.all<{ id: string }>(
-            'SELECT id FROM holds WHERE id = ANY($1) ORDER BY id FOR UPDATE',
-            [ids],
-          )
-          const held = locked.map(({ id }) => id)
-          await this.#holds.void(sql, held)
-          await sql.run('DELETE FROM holds WHERE id = ANY($1) AND node = $2', [held, name])
-        })
-      }
-      after = page.at(-1)?.id ?? ''
-      if (page.length < STEP) return
-    }
-  }
-
-  async #placements({ number }: LostNode): Promise<void> {
-    await this.#each<number>(0, {
-      page: 'SELECT id FROM placements WHERE id > $1 ORDER BY id LIMIT $2',
-      change: 'DELETE FROM placements WHERE id = ANY($1) AND backend_id BETWEEN $2 AND $3',
-      params: [number * BACKENDS_OF_NODE, number * BACKENDS_OF_NODE + LAST_BACKEND],
+    await this.#each<string>('', { table: 'holds', isLost: 'node = $2', of: name }, async (sql, ids) => {
+      await sql.all('SELECT 1 FROM holds WHERE id = ANY($1) ORDER BY id FOR UPDATE', [ids])
+      await this.#holds.void(sql, ids)
+      await sql.run('DELETE FROM holds WHERE id = ANY($1)', [ids])
     })
   }
 
-  async #roots({ number }: LostNode): Promise<void> {
-    for (let after = 0; ; ) {
-      const page = await this.#database.reading.all<{ id: number; isLost: boolean }>(
-        `SELECT id, ${NODE_NUMBER} = $2 AS "isLost" FROM roots WHERE id > $1 ORDER BY id LIMIT $3`,
-        [after, number, STEP],
-      )
-      const ids = page.filter(({ isLost }) => isLost).map(({ id }) => id)
-      if (ids.length > 0) await this.#database.transaction(sql => dropUnheld(sql, ids))
-      after = page.at(-1)?.id ?? 0
-      if (page.length < STEP) return
-    }
+  async #placements({ number }: LostNode): Promise<void> {
+    await this.#each<number>(0, { table: 'placements', isLost: `${NODE_NUMBER} = $2`, of: number }, (sql, ids) =>
+      sql.run('DELETE FROM placements WHERE id = ANY($1)', [ids]),
+    )
   }
 
-  /** Runs `change` for all rows of a table, in the order of their ids. */
+  async #roots({ number }: LostNode): Promise<void> {
+    await this.#each<number>(0, { table: 'roots', isLost: `${NODE_NUMBER} = $2`, of: number }, dropUnheld)
+  }
+
+  /**
+   * Runs `change` for the rows of a lost node in a table, some in each transaction. No index finds them by their node,
+   * so this reads the whole table by its ids. A row never changes its node.
+   *
+   * @param rows.isLost SQL condition for the rows of the node, which is `$2`
+   */
   async #each<Id extends string | number>(
     first: Id,
-    { page, change, params }: { page: string; change: string; params: ReadonlyArray<string | number> },
+    { table, isLost, of }: { table: string; isLost: string; of: string | number },
+    change: (sql: Sql, ids: Id[]) => Promise<unknown>,
   ): Promise<void> {
+    const text = `SELECT id, ${isLost} AS "isLost" FROM ${table} WHERE id > $1 ORDER BY id LIMIT $3`
     for (let after = first; ; ) {
-      const rows = await this.#database.reading.all<{ id: Id }>(page, [after, STEP])
-      const ids = rows.map(({ id }) => id)
-      if (ids.length > 0) await this.#database.command(change, [ids, ...params])
-      after = ids.at(-1) ?? after
-      if (ids.length < STEP) return
+      const page = await this.#database.reading.all<{ id: Id; isLost: boolean | null }>(text, [after, of, STEP])
+      const ids = page.filter(one => one.isLost === true).map(({ id }) => id)
+      if (ids.length > 0) await this.#database.transaction(sql => change(sql, ids))
+      after = page.at(-1)?.id ?? after
+      if (page.length < STEP) return
     }
   }
 }

@@ -1,5 +1,5 @@
 import type { StatusChange } from '../catalogue/fetches.ts'
-import type { LostContent, LostNode, TakeOver } from '../catalogue/lost-content.ts'
+import type { LostContent, LostNode, TakenOver, TakeOver } from '../catalogue/lost-content.ts'
 import type { Clock } from '../domain/clock.ts'
 import type { Logger } from '../domain/logger.ts'
 
@@ -19,40 +19,23 @@ const REST = 4
 /** Takes over the records of lost nodes whose clusters this node keeps. Every node does its part. */
 export class LostNodes {
   readonly #parts: LostNodesParts
-  #running: Promise<void> | null = null
-  #isStopped = false
   #restUntil = 0
 
   constructor(parts: LostNodesParts) {
     this.#parts = parts
   }
 
-  /** Starts a pass, unless one is running. */
-  wake(): void {
-    if (this.#isStopped) return
-    this.#running ??= this.#all()
-      .catch((err: unknown) => this.#parts.logger.warn({ err }, 'records of a lost node were not taken over yet'))
-      .finally(() => {
-        this.#running = null
-      })
-  }
-
-  async stop(): Promise<void> {
-    this.#isStopped = true
-    await this.#running
-  }
-
-  async #all(): Promise<void> {
+  async run(signal: AbortSignal): Promise<void> {
     const { lost, clock, logger } = this.#parts
     if (clock.now() < this.#restUntil) return
     for (const node of await lost.nodes()) {
       if (!(await lost.fence(node))) continue
-      for (let isMore = true; isMore && !this.#isStopped; ) {
+      for (let isMore = true; isMore; ) {
         const began = clock.now()
-        const { taken, left, isWhole } = await this.#pass(node)
+        const { taken, left } = await this.#pass(node, signal)
         this.#restUntil = clock.now() + (clock.now() - began) * REST
         isMore = taken > 0
-        if (taken > 0 || left > 0 || !isWhole) continue
+        if (taken > 0 || left > 0) continue
         await lost.finish(node)
         logger.info({ node: node.id }, 'the lost node is forgotten')
       }
@@ -60,21 +43,21 @@ export class LostNodes {
   }
 
   /** Reads all records once. After a whole pass without a record of the node, no node has work left. */
-  async #pass(node: LostNode): Promise<{ taken: number; left: number; isWhole: boolean }> {
+  async #pass(node: LostNode, signal: AbortSignal): Promise<{ taken: number; left: number }> {
     const { lost, clock, hasCluster, canFetch, onChanges } = this.#parts
     const kept = await lost.keptClusters()
     const homeOf = (clusterId: string): number | null | 'none' => {
       if (hasCluster(clusterId)) return this.#parts.homeOf(clusterId)
       return kept.has(clusterId) ? null : 'none'
     }
-    const all = { taken: 0, left: 0, isWhole: false }
-    for (let after = ''; !this.#isStopped; ) {
-      const taken = await lost.takeOver({ node, after, homeOf, canFetch, now: clock.now() })
-      all.taken += taken.taken
-      all.left += taken.left
-      if (taken.changes.length > 0) await onChanges(taken.changes)
-      if (taken.last === null) return { ...all, isWhole: true }
-      after = taken.last
+    const all = { taken: 0, left: 0 }
+    for (let after: string | null = ''; after !== null; ) {
+      signal.throwIfAborted()
+      const page: TakenOver = await lost.takeOver({ node, after, homeOf, canFetch, now: clock.now() })
+      all.taken += page.taken
+      all.left += page.left
+      if (page.changes.length > 0) await onChanges(page.changes)
+      after = page.last
     }
     return all
   }

@@ -5,7 +5,7 @@ import type { StagingBackend } from '../clusters/staging-backend.ts'
 import { nextTurn, turnSpent } from '../concurrency/turns.ts'
 import type { BlockSource } from '../content/block-source.ts'
 import type { Clock } from '../domain/clock.ts'
-import { HoldfastError, isHoldfastError } from '../domain/errors.ts'
+import { HoldfastError } from '../domain/errors.ts'
 import type { Logger } from '../domain/logger.ts'
 import { takeDag } from './taken-dag.ts'
 
@@ -25,49 +25,23 @@ export interface OfferingParts {
 const BATCH = 64
 
 /**
- * After the database was set back: offers the content of this node to the other nodes, and takes what they offer. A kill
- * loses at most one step.
+ * After a set-back: offers the content of this node to the other nodes, and takes what they offer. A kill loses at most
+ * one step.
  */
 export class Offering {
   readonly #parts: OfferingParts
-  readonly #ending = new AbortController()
-  #isWanted = false
-  #running: Promise<void> | null = null
 
   constructor(parts: OfferingParts) {
     this.#parts = parts
   }
 
-  /** Starts the work if there is any. A call during a run schedules one more run. */
-  wake(): void {
-    this.#isWanted = true
-    this.#running ??= this.#run().finally(() => {
-      this.#running = null
-    })
+  async run(signal: AbortSignal): Promise<void> {
+    await this.#offer(signal)
+    await this.#take(signal)
   }
 
-  async stop(): Promise<void> {
-    this.#ending.abort()
-    await this.#running
-  }
-
-  async #run(): Promise<void> {
-    const { signal } = this.#ending
-    while (this.#isWanted && !signal.aborted) {
-      this.#isWanted = false
-      try {
-        await this.#offer()
-        await this.#take()
-      } catch (err) {
-        if (signal.aborted || isHoldfastError(err, 'UNAVAILABLE')) continue
-        this.#parts.logger.warn({ err }, 'content for a database that was set back could not be offered or taken')
-      }
-    }
-  }
-
-  async #offer(): Promise<void> {
+  async #offer(signal: AbortSignal): Promise<void> {
     const { offers, past, homes, onChanges, clock, logger } = this.#parts
-    const { signal } = this.#ending
     for (;;) {
       const setBack = await offers.pending()
       if (setBack === null) return
@@ -80,12 +54,12 @@ export class Offering {
     }
   }
 
-  async #take(): Promise<void> {
+  async #take(signal: AbortSignal): Promise<void> {
     for (const [clusterId, backendId] of this.#parts.homes()) {
       for (let after = ''; ; ) {
         const open = await this.#parts.offers.open({ clusterId, after, limit: BATCH })
         for (const offer of open) {
-          await this.#takeOne(offer, backendId)
+          await this.#takeOne(offer, backendId, signal)
           after = offer.recordId
         }
         if (open.length < BATCH) break
@@ -93,12 +67,11 @@ export class Offering {
     }
   }
 
-  async #takeOne(offer: Offer, backendId: number): Promise<void> {
+  async #takeOne(offer: Offer, backendId: number, signal: AbortSignal): Promise<void> {
     const { offers, onChanges, clock } = this.#parts
-    const { signal } = this.#ending
     signal.throwIfAborted()
     const isHere = offer.dag === null || offers.has(backendId, offer.dag)
-    const brought = isHere || offer.dag === null ? null : await this.#bring(offer.dag, offer.nodeId, backendId)
+    const brought = isHere || offer.dag === null ? null : await this.#bring(offer.dag, { ...offer, backendId, signal })
     try {
       await onChanges(await offers.take(offer, { backendId, brought, now: clock.now() }))
     } finally {
@@ -107,18 +80,21 @@ export class Offering {
     }
   }
 
-  async #bring(dag: NonNullable<Offer['dag']>, nodeId: string | null, backendId: number) {
+  async #bring(
+    dag: NonNullable<Offer['dag']>,
+    { nodeId, backendId, signal }: { nodeId: string | null; backendId: number; signal: AbortSignal },
+  ) {
     const source = nodeId === null ? null : this.#parts.readerOf(nodeId)
     if (source === null) throw new HoldfastError('UNAVAILABLE', 'the node that offers the content has no address')
-    return takeDag(dag, this.#parts.backendOf(backendId), source, this.#ending.signal)
+    return takeDag(dag, this.#parts.backendOf(backendId), source, signal)
   }
 }
 
-/** @throws HoldfastError `CONFLICT` if the database was set back and a node has not offered its content yet */
+/** @throws HoldfastError `CONFLICT` if a node has content to offer */
 export async function checkOffered(offers: Pick<Offers, 'waitsFor'> | null): Promise<void> {
   const nodes = (await offers?.waitsFor()) ?? []
   if (nodes.length === 0) return
   const remedy = 'start every node, wait until each has offered its content, then repeat'
-  const message = `the database was set back, and ${nodes.join(' and ')} may have content: ${remedy}`
+  const message = `a node returned or the database was set back, and ${nodes.join(' and ')} may have content: ${remedy}`
   throw new HoldfastError('CONFLICT', message)
 }

@@ -28,50 +28,29 @@ const AT_ONCE = 8
 /** Copies the content of retiring nodes to this node, and switches the records. A kill loses at most one step. */
 export class Retirement {
   readonly #parts: RetirementParts
-  readonly #ending = new AbortController()
   /** Content that could not be copied, by its id, so that each is logged once. */
   readonly #refused = new Set<number>()
-  #running: Promise<void> | null = null
 
   constructor(parts: RetirementParts) {
     this.#parts = parts
   }
 
-  /** Starts the work if there is any, unless it is running. */
-  wake(): void {
-    if (this.#ending.signal.aborted) return
-    this.#running ??= this.#all()
-      .catch((err: unknown) => {
-        if (this.#ending.signal.aborted || isHoldfastError(err, 'UNAVAILABLE')) return
-        this.#parts.logger.warn({ err }, 'content of a retiring node was not moved yet; it is retried')
-      })
-      .finally(() => {
-        this.#running = null
-      })
-  }
-
-  async stop(): Promise<void> {
-    this.#ending.abort()
-    await this.#running
-  }
-
-  async #all(): Promise<void> {
+  async run(signal: AbortSignal): Promise<void> {
     const { retirements, logger } = this.#parts
     for (const node of await retirements.nodes()) {
-      while ((await this.#moveAll(node)) > 0) if (turnSpent()) await nextTurn(this.#ending.signal)
-      await this.#moveWaiting(node)
+      while ((await this.#moveAll(node, signal)) > 0) if (turnSpent()) await nextTurn(signal)
+      await this.#moveWaiting(node, signal)
       if (await retirements.finish(node)) logger.info({ node: node.id }, 'the node has retired: it has no content')
     }
   }
 
   /** Moves all content once. Returns the number of moved records. */
-  async #moveAll(node: RetiringNode): Promise<number> {
-    const { signal } = this.#ending
+  async #moveAll(node: RetiringNode, signal: AbortSignal): Promise<number> {
     let count = 0
     for (let after: number | null = 0; after !== null; ) {
       const { roots, last } = await this.#parts.retirements.roots(node, after)
       for (let i = 0; i < roots.length; i += AT_ONCE) {
-        count += await this.#moveSome(node, roots.slice(i, i + AT_ONCE))
+        count += await this.#moveSome(node, roots.slice(i, i + AT_ONCE), signal)
         await nextTurn(signal)
       }
       after = last
@@ -80,15 +59,15 @@ export class Retirement {
     return count
   }
 
-  async #moveSome(node: RetiringNode, roots: readonly RetiringRoot[]): Promise<number> {
-    const outcomes = await Promise.allSettled(roots.map(root => this.#take(node, root)))
+  async #moveSome(node: RetiringNode, roots: readonly RetiringRoot[], signal: AbortSignal): Promise<number> {
+    const outcomes = await Promise.allSettled(roots.map(root => this.#take(node, root, signal)))
     const taken = outcomes.flatMap(outcome => (outcome.status === 'fulfilled' ? outcome.value : []))
     let away: unknown = null
     for (const [i, outcome] of outcomes.entries()) {
       const root = roots[i]
       if (outcome.status === 'fulfilled' || root === undefined) continue
       if (isHoldfastError(outcome.reason, 'UNAVAILABLE')) away = outcome.reason
-      else this.#refuse(root, outcome.reason)
+      else if (!signal.aborted) this.#refuse(root, outcome.reason)
     }
     try {
       const count = taken.length === 0 ? 0 : await this.#parts.retirements.move(taken)
@@ -100,26 +79,26 @@ export class Retirement {
     }
   }
 
-  async #take(node: RetiringNode, root: RetiringRoot): Promise<Taken> {
+  async #take(node: RetiringNode, root: RetiringRoot, signal: AbortSignal): Promise<Taken> {
     const backendId = this.#parts.homeOf(root.clusterId)
     const source = this.#parts.readerOf(node.id)
-    const taken = await takeDag(root, this.#parts.backendOf(backendId), source, this.#ending.signal)
+    const taken = await takeDag(root, this.#parts.backendOf(backendId), source, signal)
     return { ...taken, from: root.id, backendId }
   }
 
   #refuse(root: RetiringRoot, err: unknown): void {
-    if (this.#ending.signal.aborted || this.#refused.has(root.id)) return
+    if (this.#refused.has(root.id)) return
     this.#refused.add(root.id)
     this.#parts.logger.error({ cid: cidOf(root).toString(), err }, 'content of a retiring node could not be copied')
   }
 
-  async #moveWaiting(node: RetiringNode): Promise<void> {
+  async #moveWaiting(node: RetiringNode, signal: AbortSignal): Promise<void> {
     const { retirements, homeOf, onChanges, clock } = this.#parts
     for (let isMore = true; isMore; ) {
       const { changes, count } = await retirements.moveWaiting({ node, homeOf, now: clock.now() })
       await onChanges(changes)
       isMore = count > 0
-      this.#ending.signal.throwIfAborted()
+      signal.throwIfAborted()
     }
   }
 }

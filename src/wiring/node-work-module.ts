@@ -1,5 +1,5 @@
 import type { StatusChange } from '../catalogue/fetches.ts'
-import type { NodeWork } from '../catalogue/shared-catalogue.ts'
+import { WokenWork } from '../concurrency/woken-work.ts'
 import { cidOf } from '../ipld/cid.ts'
 import { DEFAULT_BACKEND_ID } from '../ledger/blocks.ts'
 import { LostNodes } from '../upkeep/lost-nodes.ts'
@@ -23,18 +23,12 @@ interface Below {
 export function makeNodeWork(setup: Setup, below: Below) {
   const { shared, work } = below.storage
   const { member } = below.nodes
-  const offering = offeringOf(setup, below)
-  const retirement = retirementOf(setup, below)
-  const lostNodes = lostNodesOf(setup, below)
+  const works = [followedWork, offeringOf, retirementOf, lostNodesOf].flatMap(make => make(setup, below) ?? [])
   return {
     start: async (): Promise<void> => {
       if (shared === null || work === null) return
-      const followWork = following(setup, work, below.pins)
       const follow = (): void => {
-        followWork()
-        offering?.wake()
-        retirement?.wake()
-        lostNodes?.wake()
+        for (const one of works) one.wake()
       }
       shared.changes.notices(name => {
         if (name === null || name === shared.node.name) follow()
@@ -43,9 +37,7 @@ export function makeNodeWork(setup: Setup, below: Below) {
       else await member.start(follow)
     },
     stop: async (): Promise<void> => {
-      await offering?.stop()
-      await retirement?.stop()
-      await lostNodes?.stop()
+      await Promise.all(works.map(one => one.stop()))
       await member?.stop()
     },
   }
@@ -54,9 +46,9 @@ export function makeNodeWork(setup: Setup, below: Below) {
 function offeringOf(
   { clock, logger }: Setup,
   { storage: { offers, shared }, clusters: { registry, embeddedOf }, nodes: { member }, pins }: Below,
-): Offering | null {
+): WokenWork | null {
   if (offers === null || shared === null) return null
-  return new Offering({
+  const offering = new Offering({
     offers,
     past: shared.past,
     homes: () => registry.homes,
@@ -66,14 +58,18 @@ function offeringOf(
     clock,
     logger,
   })
+  return new WokenWork(signal => offering.run(signal), {
+    logger,
+    failed: 'content could not be offered or taken yet; it is retried',
+  })
 }
 
 function retirementOf(
   { clock, logger }: Setup,
   { storage: { retirements }, clusters: { registry, embeddedOf }, nodes: { member }, pins }: Below,
-): Retirement | null {
+): WokenWork | null {
   if (retirements === null || member === null) return null
-  return new Retirement({
+  const retirement = new Retirement({
     retirements,
     homeOf: cluster => (cluster === null ? undefined : registry.homes.get(cluster)) ?? DEFAULT_BACKEND_ID,
     backendOf: embeddedOf,
@@ -82,14 +78,18 @@ function retirementOf(
     clock,
     logger,
   })
+  return new WokenWork(signal => retirement.run(signal), {
+    logger,
+    failed: 'content of a retiring node was not moved yet; it is retried',
+  })
 }
 
 function lostNodesOf(
   { clock, logger }: Setup,
   { storage: { work }, clusters: { registry }, nodes: { member }, network, pins }: Below,
-): LostNodes | null {
+): WokenWork | null {
   if (work === null || member === null) return null
-  return new LostNodes({
+  const lostNodes = new LostNodes({
     lost: work.lost,
     homeOf: pins.backendOf,
     hasCluster: id => registry.has(id),
@@ -102,6 +102,10 @@ function lostNodesOf(
     clock,
     logger,
   })
+  return new WokenWork(signal => lostNodes.run(signal), {
+    logger,
+    failed: 'records of a lost node were not taken over yet',
+  })
 }
 
 async function publish(pins: Below['pins'], changes: readonly StatusChange[]): Promise<void> {
@@ -111,15 +115,13 @@ async function publish(pins: Below['pins'], changes: readonly StatusChange[]): P
   if (fetches.size > 0) pins.scheduler.wake()
 }
 
-/** Returns a function that processes the work from other nodes. A call during a run schedules one more run. */
-function following(
+/** Returns the work that other nodes leave to this node. */
+function followedWork(
   { logger }: Setup,
-  work: NodeWork,
-  { scheduler, wakePlacements }: Pick<PinsModule, 'scheduler' | 'wakePlacements'>,
-): () => void {
-  let isUnderWay = false
-  let isWanted = false
-  const once = async (): Promise<void> => {
+  { storage: { work }, pins: { scheduler, wakePlacements } }: Below,
+): WokenWork | null {
+  if (work === null) return null
+  const run = async (): Promise<void> => {
     wakePlacements()
     await work.dropReleased()
     for (const fetch of await work.leftFetches()) {
@@ -127,22 +129,5 @@ function following(
       await work.markChecked(fetch)
     }
   }
-  return () => {
-    isWanted = true
-    if (isUnderWay) return
-    isUnderWay = true
-    const all = async (): Promise<void> => {
-      while (isWanted) {
-        isWanted = false
-        await once()
-      }
-    }
-    all()
-      .catch((err: unknown) =>
-        logger.warn({ err }, 'work that other nodes left for this node failed, and is retried later'),
-      )
-      .finally(() => {
-        isUnderWay = false
-      })
-  }
+  return new WokenWork(run, { logger, failed: 'work that other nodes left for this node failed, and is retried later' })
 }

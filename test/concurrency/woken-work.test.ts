@@ -1,0 +1,53 @@
+import { expect, test } from 'vitest'
+import { WokenWork } from '../../src/concurrency/woken-work.ts'
+import { HoldfastError } from '../../src/domain/errors.ts'
+import { silentLogger } from '../../src/domain/logger.ts'
+
+function started(run: (signal: AbortSignal) => Promise<void>) {
+  const warnings: unknown[] = []
+  const logger = { ...silentLogger, warn: (_: object, text?: string) => void warnings.push(text) }
+  return { work: new WokenWork(run, { logger, failed: 'the work failed' }), warnings }
+}
+
+test('runs once more if it is woken during a run', async () => {
+  let runs = 0
+  const gate = Promise.withResolvers<void>()
+  const { work } = started(async () => {
+    runs++
+    await gate.promise
+  })
+  for (let i = 0; i < 5; i++) work.wake()
+  expect(runs).toBe(1)
+  gate.resolve()
+  await expect.poll(() => runs).toBe(2)
+  await work.stop()
+  work.wake()
+  expect(runs).toBe(2)
+})
+
+test('warns of failures, except of a database that is down', async () => {
+  const errors = [new Error('a bug'), new HoldfastError('UNAVAILABLE', 'no database')]
+  const { work, warnings } = started(async () => {
+    const error = errors.shift()
+    if (error !== undefined) throw error
+  })
+  for (let left = 2; left >= 0; left--) {
+    work.wake()
+    await expect.poll(() => errors.length).toBe(Math.max(0, left - 1))
+  }
+  await work.stop()
+  expect(warnings).toEqual(['the work failed'])
+})
+
+test('a stop aborts the run and waits for its end', async () => {
+  let isEnded = false
+  const { work, warnings } = started(async signal => {
+    await new Promise(resolve => signal.addEventListener('abort', resolve))
+    await Promise.resolve()
+    isEnded = true
+    throw signal.reason
+  })
+  work.wake()
+  await work.stop()
+  expect([isEnded, warnings]).toEqual([true, []])
+})
