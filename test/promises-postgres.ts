@@ -23,6 +23,7 @@ const sender = (name: string) => ({ file: 'test/adapters/fleet/node-sender.test.
 const kept = (name: string) => ({ file: 'test/adapters/fleet/remembered-answers.test.ts', name })
 const columns = (name: string) => ({ file: 'test/adapters/postgres/move-in.test.ts', name })
 
+const returned = (name: string) => ({ file: 'test/adapters/fleet/forgotten-node.test.ts', name })
 const lost = (name: string) => ({ file: 'test/adapters/postgres/postgres-lost-content.test.ts', name })
 
 const joined = (name: string) => ({ file: 'test/adapters/postgres/join-fleet.test.ts', name })
@@ -80,7 +81,7 @@ const promises: readonly KeptPromise[] = [
   {
     promise: 'a forgotten node leaves no holds',
     file: 'adapters/postgres/lost-remains.ts',
-    find: "          await sql.run('DELETE FROM holds WHERE id = ANY($1) AND node = $2', [held, name])\n",
+    find: "      await sql.run('DELETE FROM holds WHERE id = ANY($1)', [ids])\n",
     replace: '',
     test: lost('free the storage of their account once'),
   },
@@ -97,6 +98,49 @@ const promises: readonly KeptPromise[] = [
     find: 'step.homeOf(clusterId) !== null',
     replace: "step.homeOf(clusterId) !== 'other'",
     test: lost('stay for the node of their cluster'),
+  },
+  {
+    promise: 'a forgotten node that returns gives lost content back',
+    file: 'src/catalogue/rules/offer-rules.ts',
+    find: "record.status === 'failed' && !record.isLost",
+    replace: "record.status === 'failed'",
+    test: returned('joins as a new node if it returns'),
+  },
+  {
+    promise: 'a forgotten node that returns does not serve what was removed meanwhile',
+    file: 'src/ledger/catalogue-node.ts',
+    find: 'if (isCatalogueHold(id)) holds',
+    replace: "if (id === '') holds",
+    test: returned('joins as a new node if it returns'),
+  },
+  {
+    promise: 'a forgotten node that returns tells its operator before it releases content',
+    file: 'adapters/postgres/shared-database.ts',
+    find: '    if (returned !== null) await past.returned(connection, returned)\n',
+    replace: '',
+    test: returned('joins as a new node if it returns'),
+  },
+  {
+    promise: 'the directory of a node that was not forgotten does not join as a new one',
+    file: 'adapters/postgres/join-fleet.ts',
+    find: 'if (isAsNew && !isOwnLost && former.length === 0) {',
+    replace: 'if (isAsNew && !isOwnLost && former.length < 0) {',
+    test: returned('a directory that was not forgotten'),
+  },
+  {
+    promise: 'a returning node offers its content after a crash while it joined',
+    file: 'adapters/postgres/join-fleet.ts',
+    find: 'former.includes(node.name) && isGivenUp(node)',
+    replace: "former.includes('') && isGivenUp(node)",
+    test: { file: 'test/adapters/postgres/join-fleet.test.ts', name: 'a directory that was renamed before a crash' },
+  },
+  {
+    promise: 'returning content changes no more records than webhooks can send',
+    file: 'adapters/postgres/postgres-offers.ts',
+    find: 'for (const { record, backendId } of records.slice(room)) {',
+    replace:
+      'first.push(...records.slice(room))\n      for (const { record, backendId } of records.slice(records.length)) {',
+    test: offers('webhooks are told of all records that'),
   },
   {
     promise: 'an upload reads no other records of its account',

@@ -88,6 +88,7 @@ Runs the server until SIGTERM or SIGINT.
   --gateway-port PORT
                    port that serves only content (HOLDFAST_GATEWAY_PORT, default: the next after --port)
   --no-console     do not serve the console at /console/
+  --as-new         let the data directory of a forgotten node join as a new node, and offer its content
   --check-config   check flags, variables and configuration, print the result and exit
 ${COMMON}
 

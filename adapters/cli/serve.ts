@@ -21,7 +21,7 @@ import {
   watchLoop,
 } from '../node-http/index.ts'
 import { openTelemetry } from '../opentelemetry/index.ts'
-import { readArguments } from './arguments.ts'
+import { readArguments, usageError } from './arguments.ts'
 import { writeCompiled } from './compile-cache.ts'
 import { consoleUrl, passwordLinkUrl } from './console-url.ts'
 import { listen, localUrl, urlHost } from './listener.ts'
@@ -49,10 +49,11 @@ const UMASK = 0o077
 export async function serve(args: readonly string[], env: Environment): Promise<boolean> {
   const given = readArguments(args, {
     values: ['host', 'port', 'gateway-port', 'data-dir', 'config'],
-    switches: ['check-config', 'no-console'],
+    switches: ['check-config', 'no-console', 'as-new'],
   })
   if (given === null) return false
-  const settings = withConsole(readServerSettings(given.flags, env), given.switches.has('no-console'))
+  const read = withConsole(readServerSettings(given.flags, env), given.switches.has('no-console'))
+  const settings = given.switches.has('as-new') ? asNewNode(read) : read
   if (given.switches.has('check-config')) {
     print(JSON.stringify(await usedSettings(settings), null, 2))
     return true
@@ -134,6 +135,12 @@ function networkOf({ network }: EngineConfig): NonNullable<EngineConfig['network
 function withConsole(settings: ServerSettings, isUnwanted: boolean): ServerSettings {
   const { config } = settings
   return { ...settings, config: { ...config, console: !isUnwanted && config.console !== false } }
+}
+
+function asNewNode(settings: ServerSettings): ServerSettings {
+  const { node } = settings.config
+  if (node === undefined) throw usageError('--as-new: the configuration has no "node", so this is no node of a fleet')
+  return { ...settings, config: { ...settings.config, node: { ...node, asNew: true } } }
 }
 
 function publicUrlOf({ publicUrl }: EngineConfig): { publicUrl?: string } {

@@ -75,6 +75,15 @@ export class DatabasePast implements CataloguePast {
     this.#kept.put({ ...kept, problem: this.#problem, setBack: id })
   }
 
+  /** Forgets the former history of a data directory that has joined as a new node, and stores why it must offer. */
+  async returned(connection: Connection, { id, problem }: SetBack): Promise<void> {
+    await this.#skipKnownHolds(connection)
+    const {
+      rows: [past],
+    } = await connection.query<Past>(PAST)
+    if (past !== undefined) this.#kept.put({ past, problem, setBack: id })
+  }
+
   #show(problem: string | null): void {
     if (problem !== null && problem !== this.#problem) this.#onProblem(problem)
     this.#problem = problem
@@ -102,12 +111,7 @@ export class DatabasePast implements CataloguePast {
 
   /** Notes a set-back, unless another node has noted it. Returns its id. */
   async #note(connection: Connection, problem: string, known: KnownPast): Promise<string> {
-    // A new hold with a number in use would move the known hold to other content.
-    const next = Math.max(0, ...this.#kept.newestHolds()) + GAP
-    await connection.query(
-      "SELECT setval('hold_numbers', $1::bigint) FROM hold_numbers WHERE last_value < $1::bigint",
-      [next],
-    )
+    await this.#skipKnownHolds(connection)
     const {
       rows: [state],
     } = await connection.query<{ newest: string | null; offered: string | null }>(STATE, [this.#node, known.setBack])
@@ -120,5 +124,11 @@ export class DatabasePast implements CataloguePast {
     const id = randomUUID()
     await connection.query(NOTE, [id, problem, this.#node])
     return id
+  }
+
+  /** Skips the numbers in use: a new hold with one of them would move the known hold to other content. */
+  async #skipKnownHolds(connection: Connection): Promise<void> {
+    const text = "SELECT setval('hold_numbers', $1::bigint) FROM hold_numbers WHERE last_value < $1::bigint"
+    await connection.query(text, [Math.max(0, ...this.#kept.newestHolds()) + GAP])
   }
 }

@@ -1,4 +1,6 @@
+import { randomUUID } from 'node:crypto'
 import type { NodeState } from '../../src/catalogue/fleet.ts'
+import type { SetBack } from '../../src/catalogue/offers.ts'
 import type { NodeName, SharedOptions } from '../../src/catalogue/shared-catalogue.ts'
 import { HoldfastError } from '../../src/domain/errors.ts'
 import { hasEnded } from './node-states.ts'
@@ -16,15 +18,12 @@ type Joining = Pick<SharedOptions, 'address' | 'clusterNodes' | 'newSecret'> & {
 
 /**
  * Registers a data directory as a node, in the transaction of `sql`. A new directory gets the next number. Rows of nodes
- * that have ended keep theirs.
+ * that have ended keep theirs. The directory of a node that was given up may join as a new node.
  *
+ * @returns `returned` is the set-back for which such a node offers its content; null for other directories
  * @throws HoldfastError `CONFIG_INVALID` if the database belongs to other directories, or the node was given up
  */
-export async function joinFleet(
-  sql: Sql,
-  { known, make }: NodeName,
-  { address, clusterNodes, newSecret, run }: Joining,
-) {
+export async function joinFleet(sql: Sql, directory: NodeName, { address, clusterNodes, newSecret, run }: Joining) {
   await sql.run('LOCK TABLE nodes IN EXCLUSIVE MODE')
   if ((await sql.first('SELECT 1 FROM moves LIMIT 1')) !== undefined) {
     throw new HoldfastError(
@@ -33,37 +32,72 @@ export async function joinFleet(
     )
   }
   const all = await sql.all<NodeRow>('SELECT name, number, id, state FROM nodes')
-  const own = all.find(({ name }) => name === known)
-  if (own !== undefined) checkState(own)
+  const own = all.find(({ name }) => name === directory.known)
+  const lost = lostNode(all, own, directory)
   checkClusters(all, address, clusterNodes)
   checkOthers(
     all.filter(other => other !== own && !isGivenUp(other)),
     address,
   )
-  const name = known ?? make()
-  const number = own?.number ?? Math.max(-1, ...all.map(node => node.number)) + 1
+  const name = directory.known === null || (lost !== null && lost === own) ? directory.make() : directory.known
+  const returned = lost === null ? null : await noteReturn(sql, lost, name)
+  const number = all.find(node => node.name === name)?.number ?? Math.max(-1, ...all.map(node => node.number)) + 1
   await sql.run(
     `INSERT INTO nodes (name, number, id, url, run, clusters, offered)
      VALUES ($1, $2, $3, $4, $5, $6, CASE WHEN $7::boolean THEN (${NEWEST_SET_BACK}) END)
      ON CONFLICT (name) DO UPDATE
        SET id = excluded.id, url = excluded.url, run = excluded.run, clusters = excluded.clusters`,
-    [name, number, address?.id ?? null, address?.url ?? null, run, JSON.stringify(clusterNodes), known === null],
+    [
+      name,
+      number,
+      address?.id ?? null,
+      address?.url ?? null,
+      run,
+      JSON.stringify(clusterNodes),
+      directory.known === null,
+    ],
   )
   const kept = await sql.first<{ secret: Uint8Array }>('SELECT secret FROM fleet_secret LIMIT 1')
   const secret = kept?.secret ?? newSecret()
   if (kept === undefined) await sql.run('INSERT INTO fleet_secret (secret) VALUES ($1)', [secret])
-  return { name, number, secret }
+  return { name, number, secret, returned }
 }
 
 function isGivenUp({ state }: NodeRow): boolean {
   return hasEnded(state) || state === 'forgetting'
 }
 
-function checkState(own: NodeRow): void {
-  if (!isGivenUp(own)) return
-  const how = own.state === 'retired' ? 'retired' : 'given up with "holdfast node forget"'
-  const remedy = 'start with an empty data directory'
-  throw new HoldfastError('CONFIG_INVALID', `database: the node ${own.id} of this data directory was ${how}: ${remedy}`)
+/** Returns the node that was given up and whose directory joins as a new node. Null if the directory is ordinary. */
+function lostNode(
+  all: readonly NodeRow[],
+  own: NodeRow | undefined,
+  { known, former, isAsNew }: NodeName,
+): NodeRow | null {
+  const isOwnLost = own !== undefined && isGivenUp(own)
+  if (isOwnLost && (own.state === 'retired' || !isAsNew)) throw givenUp(own)
+  if (isAsNew && !isOwnLost && former.length === 0) {
+    const what = known === null ? 'has not joined the database yet' : 'is not of a node that was given up'
+    throw new HoldfastError('CONFIG_INVALID', `node.asNew: this data directory ${what}: start without --as-new`)
+  }
+  if (own !== undefined) return isOwnLost ? own : null
+  // A crash after the directory got its new name, and before the database did.
+  return all.findLast(node => former.includes(node.name) && isGivenUp(node)) ?? null
+}
+
+function givenUp({ id, state }: NodeRow): HoldfastError {
+  const isRetired = state === 'retired'
+  const how = isRetired ? 'retired' : 'given up with "holdfast node forget"'
+  const remedy = `start with an empty data directory${isRetired ? '' : ', or with --as-new to offer its content'}`
+  return new HoldfastError('CONFIG_INVALID', `database: the node ${id} of this data directory was ${how}: ${remedy}`)
+}
+
+/** Lets the new node offer its content before any node releases some. The other nodes have nothing more to offer. */
+async function noteReturn(sql: Sql, { id }: NodeRow, name: string): Promise<SetBack> {
+  const problem = `the data directory of the node ${id}, which was given up, has returned as a new node`
+  const setBack = { id: randomUUID(), problem }
+  await sql.run(`UPDATE nodes SET offered = $1 WHERE offered IS NOT DISTINCT FROM (${NEWEST_SET_BACK})`, [setBack.id])
+  await sql.run('INSERT INTO set_backs (id, problem, noticed_by) VALUES ($1, $2, $3)', [setBack.id, problem, name])
+  return setBack
 }
 
 /** Content must not arrive on a node that retires, or on one that has ended. */

@@ -12,6 +12,13 @@ const WAITING = `
       LIMIT $2) AS open) AS open
   FROM webhooks WHERE account_id = $1`
 
+/** Returns how many records may become complete now, so that no webhook of the account drops a delivery. */
+export async function roomForWhole(sql: Sql, accountId: string): Promise<number> {
+  const text = 'SELECT MAX(waiting) AS waiting FROM webhooks WHERE account_id = $1'
+  const found = await sql.first<{ waiting: number | null }>(text, [accountId])
+  return Math.max(0, MOST_WAITING - (found?.waiting ?? 0))
+}
+
 /** Returns how many of `wanted` records may change now, so that no webhook of the account drops a delivery. */
 export async function roomFor(sql: Sql, accountId: string, wanted: number): Promise<number> {
   const found = await sql.first<{ waiting: number | null; open: number }>(WAITING, [accountId, MOST_WAITING])

@@ -45,6 +45,12 @@ export class NodeClaim {
     this.#isTaken = true
   }
 
+  /** Releases the lock, and keeps the connection open. */
+  async release(connection: PoolClient): Promise<void> {
+    this.#isTaken = false
+    await connection.query(`SELECT pg_advisory_unlock(${LOCK})`, [this.#name])
+  }
+
   lost(): void {
     this.#isTaken = false
   }

@@ -2,11 +2,12 @@ import type { StatusChange } from '../../src/catalogue/fetches.ts'
 import type { Offer, Offers, SetBack } from '../../src/catalogue/offers.ts'
 import { compareOffered, type OfferedRecord, repairOf } from '../../src/catalogue/rules/offer-rules.ts'
 import type { ReconciliationParts } from '../../src/catalogue/rules/reconciliation-rules.ts'
-import { isSound, RECORDS_AFTER } from '../../src/catalogue/rules/reconciliation-rules.ts'
+import { isSound, RECORDS_AFTER, type WrongRecord } from '../../src/catalogue/rules/reconciliation-rules.ts'
 import type { HeldRecord } from '../../src/catalogue/rules/removal-rules.ts'
 import { isHoldfastError } from '../../src/domain/errors.ts'
 import type { DagIdentity } from '../../src/ipld/cid.ts'
 import type { ContentParts } from './content-change.ts'
+import { roomForWhole } from './lost-pace.ts'
 import { IS_GIVEN_UP } from './node-states.ts'
 import { PostgresDriver } from './postgres-driver.ts'
 import { RECORD_COLUMNS } from './record-rows.ts'
@@ -65,8 +66,9 @@ export class PostgresOffers implements Offers {
       return { isDone: count === 1, changes: [] }
     }
     const { wrong, others } = await compareOffered(found, { ledger: this.#parts.ledger, node: this.#node, homes })
-    const changes = wrong.length === 0 ? [] : await this.#mend(wrong, now)
-    await this.#offer(others)
+    const { first, later } = await this.#paced(wrong)
+    const changes = first.length === 0 ? [] : await this.#mend(first, now)
+    await this.#offer([...others, ...later])
     await database.command(MOVE_ON, [this.#node, after, last])
     return { isDone: false, changes }
   }
@@ -99,6 +101,7 @@ export class PostgresOffers implements Offers {
     try {
       const record = await this.#record(offer.recordId)
       const isWrong = record !== undefined && !isSound(this.#parts.ledger, record, backendId)
+      if (isWrong && (await roomForWhole(this.#sql, record.accountId)) === 0) return []
       const changes = isWrong ? await this.#mend([{ record, kind: repairOf(record), backendId }], now) : []
       const mended = isWrong ? await this.#record(offer.recordId) : record
       // The record has changed during the repair. The next attempt repairs it.
@@ -112,6 +115,21 @@ export class PostgresOffers implements Offers {
 
   get #node(): string {
     return this.#parts.holds.node
+  }
+
+  /** Divides records whose content this node has. It offers the later ones to itself, until webhooks have room. */
+  async #paced(wrong: readonly WrongRecord[]): Promise<{ first: WrongRecord[]; later: OfferedRecord[] }> {
+    const first: WrongRecord[] = []
+    const later: OfferedRecord[] = []
+    for (const [accountId, records] of Map.groupBy(wrong, ({ record }) => record.accountId)) {
+      const room = await roomForWhole(this.#sql, accountId)
+      first.push(...records.slice(0, room))
+      for (const { record, backendId } of records.slice(room)) {
+        const root = this.#parts.ledger.find(backendId, record)
+        if (root !== undefined) later.push({ record, root })
+      }
+    }
+    return { first, later }
   }
 
   /** Offers content that this node has, each with a hold of its own. */

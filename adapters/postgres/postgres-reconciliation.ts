@@ -16,11 +16,6 @@ import { IS_PLACING, PLACING } from './shared-holds.ts'
 import type { Sql } from './sql.ts'
 
 const STEP = 50
-/**
- * Matches ids of the catalogue's own holds, from before or after a move to PostgreSQL. Other holds belong to the host
- * program.
- */
-const OWN_HOLD = /^(hold \d+|fetch \d+|[0-9a-z]{9}[\w-]{12})$/
 
 /** A record to repair, with the backend that has its content or must fetch it. */
 type Mended = Pick<WrongRecord, 'record' | 'backendId'> & { now: number }
@@ -83,7 +78,7 @@ export class PostgresReconciliation implements ReconciliationParts {
   }
 
   async unwanted(found: readonly string[]): Promise<string[]> {
-    const own = found.filter(id => OWN_HOLD.test(id))
+    const own = found.filter(id => this.ledger.owns(id))
     const wanted = await this.#sql.all<{ id: string }>(
       `SELECT id FROM holds WHERE id = ANY($1)
          AND (state IN ('used', 'kept') OR (state = 'placing' AND placed_at > clock_timestamp() - ${PLACING}))`,

@@ -4,7 +4,8 @@ export const NEWEST_SET_BACK = 'SELECT id FROM set_backs ORDER BY seq DESC LIMIT
 export const HAS_OFFERED = `(SELECT offered FROM nodes WHERE name = $1) IS NOT DISTINCT FROM (${NEWEST_SET_BACK})`
 
 export const setBacksSchema = `
-  -- Each time when a node has noticed that the database was set back to an earlier state.
+  -- Each time when a node has noticed that the database was set back to an earlier state, or when a forgotten node has
+  -- returned.
   CREATE TABLE set_backs (
     id TEXT COLLATE "C" PRIMARY KEY,
     seq BIGINT GENERATED ALWAYS AS IDENTITY UNIQUE,

@@ -34,13 +34,16 @@ export async function openShared(options: SharedOptions, name: NodeName): Promis
     const { clock, openKey } = options
     await agreeOnKey(database, openKey)
     connection = await database.connection()
-    if (name.known !== null) await new NodeClaim(name.known).take(connection)
+    const former = name.known === null ? null : new NodeClaim(name.known)
+    await former?.take(connection)
     if (name.known !== null) await takeUp(database, name.known)
     const run = randomUUID()
-    const { secret, ...node } = await database.transaction(sql => joinFleet(sql, name, { ...options, run }))
+    const { secret, returned, ...node } = await database.transaction(sql => joinFleet(sql, name, { ...options, run }))
     const claim = new NodeClaim(node.name)
     await claim.take(connection)
+    if (node.name !== name.known) await former?.release(connection)
     const past = new DatabasePast(options.past, node.name, options.onProblem)
+    if (returned !== null) await past.returned(connection, returned)
     const changes = new CredentialChanges(database, clock, past, claim, outage)
     const first = connection
     connection = null

@@ -2,7 +2,7 @@ import type { DagIdentity } from '../ipld/cid.ts'
 import type { WholeDag } from '../ledger/whole-dag.ts'
 import type { StatusChange } from './fetches.ts'
 
-/** A database that was set back to an earlier state. */
+/** A database that was set back to an earlier state, or content of a forgotten node that has returned. */
 export interface SetBack {
   id: string
   /** How the first node noticed it. */
@@ -10,7 +10,8 @@ export interface SetBack {
 }
 
 /**
- * Content that nodes offer to each other after the database was set back to an earlier state.
+ * Content that nodes offer to each other after the database was set back to an earlier state. A forgotten node that
+ * returns as a new node offers its content in the same way.
  *
  * Each node walks through all records. It places missing holds on the content of its own records. If it has the content
  * of another node's record, it offers that content: a hold keeps the content until the other node has taken it.

@@ -85,7 +85,11 @@ export interface OutageReport {
 export interface NodeName {
   /** Null if the directory has no name yet. */
   known: string | null
-  /** Gives the directory a permanent name. A second call returns the same name. */
+  /** Names that the directory had as nodes that were given up. */
+  former: readonly string[]
+  /** True if the directory of a node that was given up may join as a new node. */
+  isAsNew: boolean
+  /** Gives the directory a permanent name, other than `known`. A second call returns the same name. */
   make(): string
 }
 
@@ -115,7 +119,7 @@ export interface CataloguePast {
   readonly problem: string | null
   /** Accepts the database in its current state, if `problem` is still the current problem. */
   accept(problem: string): void
-  /** Stores a set-back that another node has noticed, so that this node asks its operator, too. */
+  /** Stores a set-back that this node did not notice, so that this node asks its operator, too. */
   learn(setBack: SetBack): void
 }
 

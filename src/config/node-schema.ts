@@ -11,6 +11,13 @@ export const nodeSchema = Type.Optional(
         description: 'Id of this node, which `clusters` name as `node`: letters, digits, `.`, `_` and `-`, at most 64.',
       }),
       url: configText("URL of this node's API for the other nodes: `http` or `https`, such as `http://10.0.0.1:4100`."),
+      asNew: Type.Optional(
+        Type.Boolean({
+          default: false,
+          description:
+            'True if the data directory of a forgotten node may join as a new node, and offer its content; see [scaling](scaling.md#a-forgotten-node-that-returns). Same as the flag `--as-new`.',
+        }),
+      ),
     },
     {
       ...closed,

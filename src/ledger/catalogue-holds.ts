@@ -2,6 +2,7 @@ import type { DagIdentity } from '../ipld/cid.ts'
 import type { WriteQueue } from '../storage/write-queue.ts'
 import type { BlockTable } from './block-table.ts'
 import type { NewBlock } from './blocks.ts'
+import { isCatalogueHold } from './catalogue-node.ts'
 import type { Claims } from './claims.ts'
 import type { Holds } from './holds.ts'
 import type { RootRow, RootTable } from './root-table.ts'
@@ -136,6 +137,11 @@ export class CatalogueHolds {
       const root = this.#roots.find(backendId, dag)
       if (root !== undefined && !isSo(root)) this.#roots.setPlaced(root.id, at)
     })
+  }
+
+  /** Returns whether a hold is one of the catalogue. Other holds belong to the host program. */
+  owns(id: string): boolean {
+    return isCatalogueHold(id)
   }
 
   rootOf(id: string): number | null {

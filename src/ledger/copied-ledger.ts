@@ -4,6 +4,7 @@ import { Database, type Statement } from '../storage/database.ts'
 import { type BackendRow, backends, updateBackend } from './backend-table.ts'
 import { BYTES_OF, DURABLE_AFTER, FIND_BLOCK } from './block-table.ts'
 import type { BlockRow, StoredBlock } from './blocks.ts'
+import { catalogueNode } from './catalogue-node.ts'
 
 export interface CopiedRoot {
   id: number
@@ -87,7 +88,7 @@ export class CopiedLedger {
   }
 
   catalogueNode(): string | null {
-    return this.#database.prepare<[], { name: string }>('SELECT name FROM catalogue_node').get()?.name ?? null
+    return catalogueNode(this.#database)
   }
 
   backends(): BackendRow[] {

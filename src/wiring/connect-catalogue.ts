@@ -1,8 +1,8 @@
 import type { CatalogueDatabase } from '../catalogue/catalogue-adapter.ts'
 import { type ConnectedCatalogue, loadSystem } from '../catalogue/catalogue-system.ts'
 import { HoldfastError } from '../domain/errors.ts'
+import { catalogueNode } from '../ledger/catalogue-node.ts'
 import type { Database } from '../storage/database.ts'
-import { catalogueNode } from './open-shared-catalogue.ts'
 
 /** @throws HoldfastError `CONFIG_INVALID` if the catalogue and the directory do not belong together */
 export async function connectCatalogue(

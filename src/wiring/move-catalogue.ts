@@ -15,10 +15,10 @@ import { HoldfastError } from '../domain/errors.ts'
 import { checkFields, type Fields } from '../domain/known-fields.ts'
 import { silentLogger } from '../domain/logger.ts'
 import type { Sealing } from '../domain/sealing.ts'
+import { catalogueNode } from '../ledger/catalogue-node.ts'
 import { openDataKey, openFleetKey } from '../storage/data-key.ts'
 import { Database } from '../storage/database.ts'
 import { WriteQueue } from '../storage/write-queue.ts'
-import { catalogueNode } from './open-shared-catalogue.ts'
 
 /** Source and target of a catalogue move. */
 export interface MoveCatalogueOptions {

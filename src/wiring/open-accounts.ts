@@ -14,12 +14,12 @@ import { HoldfastError, isHoldfastError } from '../domain/errors.ts'
 import { checkFields } from '../domain/known-fields.ts'
 import { silentLogger } from '../domain/logger.ts'
 import type { Sealing } from '../domain/sealing.ts'
+import { catalogueNode } from '../ledger/catalogue-node.ts'
 import { openDataKey } from '../storage/data-key.ts'
 import { Database } from '../storage/database.ts'
 import { WriteQueue } from '../storage/write-queue.ts'
 import { makeAccounts } from './access-module.ts'
 import * as given from './given-options.ts'
-import { catalogueNode } from './open-shared-catalogue.ts'
 
 /**
  * Opens the accounts and keys of a data directory whose catalogue is in SQLite. A running engine notices changes within

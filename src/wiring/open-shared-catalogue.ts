@@ -2,6 +2,7 @@ import { randomBytes, randomUUID } from 'node:crypto'
 import { loadSystem } from '../catalogue/catalogue-system.ts'
 import type { OutageReport, SharedCatalogue } from '../catalogue/shared-catalogue.ts'
 import { HoldfastError } from '../domain/errors.ts'
+import { catalogueNode, formerNodes, nameAgain } from '../ledger/catalogue-node.ts'
 import { CataloguePastTable } from '../ledger/catalogue-past.ts'
 import { openDataKey, openFleetKey } from '../storage/data-key.ts'
 import type { Database } from '../storage/database.ts'
@@ -9,11 +10,6 @@ import type { Setup } from './setup.ts'
 
 export const FLEET_SECRET = 'fleet secret'
 const SECRET_BYTES = 32
-
-/** Returns null for a SQLite catalogue. */
-export function catalogueNode(database: Database): string | null {
-  return database.prepare<[], { name: string }>('SELECT name FROM catalogue_node').get()?.name ?? null
-}
 
 /**
  * Returns null if the catalogue is in SQLite.
@@ -38,8 +34,7 @@ export async function openSharedCatalogue(
     )
   }
   const make = (): string => {
-    const isNew = catalogueNode(database) === null
-    if (isNew) database.prepare<[string]>('INSERT INTO catalogue_node (name) VALUES (?)').run(randomUUID())
+    if (catalogueNode(database) === known) nameAgain(database, randomUUID())
     return catalogueNode(database) ?? ''
   }
   const outages: OutageReport = {
@@ -57,6 +52,6 @@ export async function openSharedCatalogue(
   const system = await loadSystem(adapter)
   return system.open(
     { url, clock, outages, address, clusterNodes, openKey, newSecret, past, onProblem },
-    { known, make },
+    { known, former: formerNodes(database), isAsNew: config.node?.asNew === true, make },
   )
 }

@@ -14,11 +14,11 @@ import { DATA_KEY, DATABASE } from '../disk/file-names.ts'
 import { HoldfastError } from '../domain/errors.ts'
 import { checkFields, type Fields } from '../domain/known-fields.ts'
 import { silentLogger } from '../domain/logger.ts'
+import { catalogueNode } from '../ledger/catalogue-node.ts'
 import { PRIVATE_KEYS } from '../network/sealed-datastore.ts'
 import { dataKeyProblem, replaceKeyFile as replaceKey } from '../storage/data-key.ts'
 import { Database } from '../storage/database.ts'
 import { connectCatalogue } from './connect-catalogue.ts'
-import { catalogueNode } from './open-shared-catalogue.ts'
 
 /** Secrets that were encrypted with a lost `data.key`. They cannot be decrypted any more. */
 export interface LostSecrets {

@@ -5,7 +5,8 @@ import type { EngineConfig } from '../../src/index.ts'
 import { fixedPort } from './fixed-port.ts'
 import { ServerProcess } from './server-process.ts'
 
-const KEY = 'fleet-0123456789abcdef0123456789abcdef'
+/** API key of the owner on each node. */
+export const KEY = 'fleet-0123456789abcdef0123456789abcdef'
 /** Node processes serve a whole file of tests, so they may live longer than one test. */
 const LONGEST_MS = 600_000
 const cluster = { label: '', region: '', country: null, gateways: [] }
@@ -21,6 +22,8 @@ export class NodeProcess {
   drainSeconds = 60
   /** Entry point of an older version, for its next start. Default: this version. */
   main: string | undefined
+  /** Further flags of the server, for its next start. */
+  flags: readonly string[] = []
   readonly #port: number
   #server: ServerProcess | null = null
 
@@ -51,7 +54,7 @@ export class NodeProcess {
   async start(env: Record<string, string> = {}, nodeArgs: readonly string[] = []): Promise<void> {
     await writeFile(this.configFile, JSON.stringify(this.config))
     const ports = ['--port', String(this.#port), '--gateway-port', String(this.#port + 1)]
-    const args = ['--config', this.configFile, ...ports, '--no-console']
+    const args = ['--config', this.configFile, ...ports, '--no-console', ...this.flags]
     const given = {
       HOLDFAST_BOOTSTRAP_KEY: KEY,
       HOLDFAST_GATEWAY_THREADS: '1',

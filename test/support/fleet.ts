@@ -45,7 +45,7 @@ export const TWO_CLUSTERS = {
   defaultCluster: 'first',
 }
 
-type NodeConfig = EngineConfig & { clock: Clock }
+type NodeConfig = EngineConfig & { clock: Clock; asNew?: boolean }
 
 /** Runs a test with two nodes that share an empty database. */
 export async function withFleet(
@@ -87,7 +87,7 @@ export async function openFleet(
 }
 
 /** Starts a node whose server keeps its port while the engine is stopped. The caller closes it. */
-export async function fleetNode(id: string, dataDir: string, config: NodeConfig): Promise<FleetNode> {
+export async function fleetNode(id: string, dataDir: string, { asNew, ...config }: NodeConfig): Promise<FleetNode> {
   let engine: Engine | null = null
   const running = (): Engine => {
     assert.ok(engine !== null, `the node ${id} is not running`)
@@ -114,7 +114,8 @@ export async function fleetNode(id: string, dataDir: string, config: NodeConfig)
       return running()
     },
     start: async () => {
-      engine = await createEngine({ ...serverAdapters, ...config, dataDir, node: { id, url } })
+      const node = { id, url, ...(asNew === undefined ? {} : { asNew }) }
+      engine = await createEngine({ ...serverAdapters, ...config, dataDir, node })
       await engine.setPublicUrl(url)
     },
     stop: async () => {

@@ -7,7 +7,7 @@ export type OfferedLedger = Pick<CatalogueHolds, 'find' | 'findAnywhere' | 'isLo
 
 /** A record of another node whose content is on this node. */
 export interface OfferedRecord {
-  record: CatalogueRecord
+  record: HeldRecord
   root: NonNullable<ReturnType<CatalogueHolds['findAnywhere']>>
 }
 
@@ -26,7 +26,7 @@ export async function compareOffered(
   const others: OfferedRecord[] = []
   for (const record of found) {
     if (turnSpent()) await nextTurn()
-    if (record.status === 'failed') continue
+    if (record.status === 'failed' && !record.isLost) continue
     const home = homes.get(record.clusterId)
     const isOwn = home !== undefined && (record.node === null || record.node === node)
     if (isOwn && record.own !== null && isSound(ledger, record, record.own)) continue

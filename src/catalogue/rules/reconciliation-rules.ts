@@ -44,6 +44,8 @@ export type CatalogueRecord = HeldRecord & {
   own: number | null
   /** True if another node offers the content of the record. */
   isOffered: boolean
+  /** True if the content was lost with a node, and is not complete again. */
+  isLost: boolean
 }
 const foundRecord = columns<CatalogueRecord>({
   ...heldRecord.kinds,
@@ -51,6 +53,7 @@ const foundRecord = columns<CatalogueRecord>({
   own: ['integer', OWN_BACKEND],
   // A limit keeps PostgreSQL from reading all offers into a hash.
   isOffered: ['flag', either('0', 'COALESCE((SELECT TRUE FROM offers WHERE record_id = records.id LIMIT 1), FALSE)')],
+  isLost: ['flag', either('0', 'lost_with IS NOT NULL')],
 })
 const foundFetch = columns<{ id: number; isWanted: boolean }>({
   id: 'integer',
@@ -80,7 +83,7 @@ export function reconciliationRules(driver: CatalogueDriver, parts: Reconciliati
     records: async ({ after, limit, homes, now, mend }) => {
       const found = await driver.some(RECORDS_AFTER, { after, limit })
       const wrong: WrongRecord[] = []
-      for (const { node, own, isOffered, ...record } of found) {
+      for (const { node, own, isOffered, isLost: _, ...record } of found) {
         if (turnSpent()) await nextTurn()
         const home = homes.get(record.clusterId)
         if (home === undefined || (node !== null && node !== parts.node)) continue

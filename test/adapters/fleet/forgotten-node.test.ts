@@ -39,6 +39,8 @@ interface Three {
   states(): Promise<Record<string, [status: string, reason: string | null]>>
   /** Stops the nodes and starts `a` and `b`, with the cluster of `c` on another node. */
   restartOn(third: string): Promise<void>
+  /** Starts a node on the directory of a forgotten one, as a new node. */
+  returned(id: string, dataDir: string, third: string): Promise<FleetNode>
 }
 
 describe('a node that is lost with its disk', { timeout: 180_000, ...needsPostgres }, () => {
@@ -93,6 +95,12 @@ describe('a node that is lost with its disk', { timeout: 180_000, ...needsPostgr
             for (const node of opened.splice(0)) await node.close()
             three.a = await open('a', third)
             three.b = await open('b', third)
+          },
+          returned: async (id, dataDir, third) => {
+            const config = { database, clock: systemClock, ...clustersOn(third), asNew: true }
+            const node = await fleetNode(id, dataDir, config)
+            opened.push(node)
+            return node
           },
         })
         expect(await sql.reading.all(LEFT_OVER)).toEqual([])
@@ -173,6 +181,96 @@ describe('a node that is lost with its disk', { timeout: 180_000, ...needsPostgr
         ['c', 2, 'forgotten', 0],
         ['c', 3, 'active', expect.any(Number)],
       ])
+    })
+  })
+
+  const readFrom = async ({ url }: FleetNode, { cid }: { cid: string }): Promise<number> => {
+    const answer = await fetch(`${url}/ipfs/${cid}`)
+    await answer.arrayBuffer()
+    return answer.status
+  }
+
+  test('joins as a new node if it returns, and gives its content back', async () => {
+    await withThree(async three => {
+      const { upload, states, account } = three
+      const uploads = [await upload('one', 'third'), await upload('two', 'third')]
+      const removed = await upload('removed meanwhile', 'third')
+      const { dataDir } = three.c
+      await three.c.stop()
+      await three.restartOn('a')
+      await three.a.engine.nodes.forget('c')
+      await expect.poll(() => membership(three.a, 2), PATIENCE).toBe('forgotten')
+      for (const { uploadId } of uploads) expect((await states())[uploadId]?.[0]).toBe('failed')
+      await three.a.engine.pins.remove(removed.cid, { account, cluster: 'third' })
+
+      const d = await three.returned('d', dataDir, 'a')
+      expect(await readFrom(d, removed)).not.toBe(200)
+      await expect
+        .poll(async () => Object.values(await states()).map(([status]) => status), PATIENCE)
+        .toEqual(['pinned', 'pinned'])
+      for (const node of [three.a, three.b, d]) {
+        for (const one of uploads) await expect.poll(() => readFrom(node, one), PATIENCE).toBe(200)
+      }
+      expect(await readFrom(d, removed)).not.toBe(200)
+      expect((await three.a.engine.nodes.lost({ after: null, limit: 9 })).rows).toEqual([])
+      expect((await three.a.engine.nodes.list()).map(({ id, number, state }) => [id, number, state])).toEqual([
+        ['a', 0, 'active'],
+        ['b', 1, 'active'],
+        ['c', 2, 'forgotten'],
+        ['d', 3, 'active'],
+      ])
+
+      // Nothing in the directory goes before its operator has answered.
+      const roots = async (): Promise<number> => (await d.engine.stats()).roots.complete.count
+      await d.stop()
+      await d.start()
+      await d.engine.collect({ graceSeconds: 0 })
+      expect(await roots()).toBe(3)
+      const why = () => d.engine.reconcile().then(String, ({ message }: Error) => message)
+      await expect.poll(why, PATIENCE).toMatch(/has returned as a new node.*repeat with force/)
+      expect(await roots()).toBe(3)
+      await d.engine.reconcile({ force: true })
+      await d.engine.collect({ graceSeconds: 0 })
+      expect(await roots()).toBe(0)
+      for (const one of uploads) expect(await readFrom(d, one)).toBe(200)
+      for (const node of [three.a, three.b, d]) expect((await node.engine.reconcile()).findings).toEqual([])
+    })
+  })
+
+  test('keeps its records if it returns before they are taken over', async () => {
+    await withThree(async three => {
+      const { upload, states } = three
+      const { cid, uploadId } = await upload('alone', 'third')
+      const { dataDir } = three.c
+      await three.c.stop()
+      await three.a.engine.nodes.forget('c', { isReplaced: true })
+      const c = await three.returned('c', dataDir, 'c')
+      await expect.poll(() => membership(three.a, 2), PATIENCE).toBe('forgotten')
+      expect(await states()).toEqual({ [uploadId]: ['pinned', null] })
+      await expect.poll(() => readFrom(three.a, { cid }), PATIENCE).toBe(200)
+      await c.stop()
+      await c.start()
+      await c.engine.reconcile({ force: true })
+      await c.engine.collect({ graceSeconds: 0 })
+      expect(await readFrom(three.a, { cid })).toBe(200)
+    })
+  })
+
+  test('a directory that was not forgotten cannot join as a new node', async () => {
+    await withThree(async three => {
+      const { cid } = await three.upload('alone', 'third')
+      const { dataDir } = three.c
+      const asNew = (id: string, path: string) => three.returned(id, path, 'c')
+      await three.c.stop()
+      await expect(asNew('c', dataDir)).rejects.toThrow('node.asNew: this data directory is not of a node')
+      await cp(dataDir, `${dataDir} copy`, { recursive: true })
+      await mkdir(`${dataDir} empty`, { mode: 0o700 })
+      await copyFile(join(dataDir, 'data.key'), join(`${dataDir} empty`, 'data.key'))
+      await expect(asNew('d', `${dataDir} empty`)).rejects.toThrow('node.asNew: this data directory has not joined')
+      await three.c.start()
+      await expect(asNew('d', `${dataDir} copy`)).rejects.toMatchObject({ code: 'DATA_DIR_IN_USE' })
+      expect(await readFrom(three.c, { cid })).toBe(200)
+      expect((await three.c.engine.reconcile()).findings).toEqual([])
     })
   })
 })

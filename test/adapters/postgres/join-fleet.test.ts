@@ -6,6 +6,7 @@ import { changeState } from '../../../adapters/postgres/node-states.ts'
 import { Postgres } from '../../../adapters/postgres/postgres.ts'
 import { Nodes } from '../../../adapters/postgres/postgres-nodes.ts'
 import { migrations } from '../../../adapters/postgres/schema.ts'
+import type { NodeName } from '../../../src/catalogue/shared-catalogue.ts'
 import { ManualClock } from '../../support/manual-clock.ts'
 import { needsPostgres, startPostgres, type TestPostgres } from '../../support/postgres-server.ts'
 
@@ -22,11 +23,11 @@ describe('joining a fleet', needsPostgres, () => {
   })
   afterAll(() => server?.stop())
 
-  const joinAs = (name: string, id: string, known = false) =>
+  const joinAs = (name: string, id: string, known = false, more: Partial<NodeName> = {}) =>
     database.transaction(sql =>
       joinFleet(
         sql,
-        { known: known ? name : null, make: () => name },
+        { known: known ? name : null, former: [], isAsNew: false, make: () => name, ...more },
         {
           address: { id, url: `http://${id}` },
           clusterNodes: { first: 'c' },
@@ -74,6 +75,43 @@ describe('joining a fleet', needsPostgres, () => {
       await expect(joinAs('dir-c', 'c', true)).rejects.toThrow('the node c of this data directory was given up')
     }
   })
+
+  test('only the directory of a forgotten node joins as a new node', async () => {
+    await joinAs('dir-a', 'a')
+    await joinAs('dir-c', 'c')
+    const asNew = { isAsNew: true, make: () => 'dir-d' }
+    await expect(joinAs('dir-x', 'x', false, asNew)).rejects.toThrow('has not joined the database yet')
+    await expect(joinAs('dir-c', 'c', true, asNew)).rejects.toThrow('is not of a node that was given up')
+    await database.transaction(sql => changeState(sql, 'dir-c', { from: 'active', to: 'retired' }))
+    await expect(joinAs('dir-c', 'c', true, asNew)).rejects.toThrow('was retired: start with an empty data directory')
+    await database.transaction(sql => changeState(sql, 'dir-c', { from: 'retired', to: 'forgotten' }))
+    expect(await joinAs('dir-c', 'c', true, asNew)).toMatchObject({ name: 'dir-d', number: 2 })
+    const again = { ...asNew, former: ['dir-c'] }
+    expect(await joinAs('dir-d', 'c', true, again)).toMatchObject({ name: 'dir-d', number: 2, returned: null })
+    expect(await waiting()).toEqual(['dir-d'])
+  })
+
+  test('a directory that was renamed before a crash joins as a new node', async () => {
+    await joinAs('dir-a', 'a')
+    await joinAs('dir-c', 'c')
+    await database.transaction(sql => changeState(sql, 'dir-c', { from: 'active', to: 'forgotten' }))
+    const renamed = { former: ['dir-c'], make: () => 'another name' }
+    expect(await joinAs('dir-d', 'c', true, renamed)).toMatchObject({
+      name: 'dir-d',
+      number: 2,
+      returned: { problem: expect.stringContaining('node c') },
+    })
+    expect(await waiting()).toEqual(['dir-d'])
+  })
+
+  /** Names of the nodes that have content to offer. */
+  const waiting = async () =>
+    (
+      await database.reading.all<{ name: string }>(
+        'SELECT name FROM nodes WHERE offered IS DISTINCT FROM (SELECT id FROM set_backs ORDER BY seq DESC LIMIT 1) AND NOT state = $1',
+        ['forgotten'],
+      )
+    ).map(({ name }) => name)
 
   test('neither hides nor gives up a node whose process holds its lock', async () => {
     await joinAs('dir-a', 'a')

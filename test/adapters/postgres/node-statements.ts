@@ -54,6 +54,7 @@ async function forgotten(database: Postgres): Promise<void> {
       await work.lost.takeOver(step)
       await work.lost.finish(node)
     }
+    await joined(database, 'returned', 'lost')
   })
 }
 
@@ -108,9 +109,10 @@ async function retired(database: Postgres): Promise<void> {
   })
 }
 
-async function joined(database: Postgres, id: string): Promise<void> {
+async function joined(database: Postgres, id: string, known = id): Promise<void> {
   const address = { id, url: 'http://127.0.0.1:1' }
   const joining = { address, clusterNodes: {}, newSecret: () => new Uint8Array(32), run: id }
-  await database.transaction(sql => joinFleet(sql, { known: id, make: () => id }, joining))
+  const directory = { known, former: [], isAsNew: known !== id, make: () => id }
+  await database.transaction(sql => joinFleet(sql, directory, joining))
   await new Nodes(database, systemClock, id).leave()
 }

@@ -228,7 +228,7 @@ function writtenStatements(): string[] {
     const text = readFileSync(join(SOURCES, file), 'utf8').replaceAll(/\/\*[\s\S]*?\*\/|^ *\/\/.*$/gm, '')
     return [...text.matchAll(/'([^'\n]*)'|"([^"\n]*)"|`([^`]*)`/g)]
       .map(([, single, double, template]) => plainOf(single ?? double ?? template ?? ''))
-      .filter(one => /^(SELECT|INSERT INTO|UPDATE|DELETE FROM|WITH) /.test(one) && !one.includes('advisory_lock'))
+      .filter(one => /^(SELECT|INSERT INTO|UPDATE|DELETE FROM|WITH) /.test(one) && !/advisory_(un)?lock/.test(one))
   })
 }
 

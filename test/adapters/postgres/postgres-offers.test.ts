@@ -131,6 +131,35 @@ describe('nodes on a database that was set back', needsPostgres, () => {
     })
   })
 
+  test('webhooks are told of all records that become complete', async () => {
+    await withNode(database, 'here', async node => {
+      const ids = Array.from({ length: 12 }, (_, i) => `lost ${i}`)
+      await commit(node, [record('whole')])
+      for (const id of ids) await commit(node, [record(id, { accountId: 'two', name: id })])
+      await database.command(
+        `UPDATE records SET status = 'failed', lost_with = 'c', root_id = NULL, hold_id = NULL WHERE account_id = 'two'`,
+      )
+      await database.command(
+        `INSERT INTO webhooks (id, account_id, url, secret, created_at, waiting) VALUES ('w', 'two', '', '', 0, 795)`,
+      )
+      await setBack()
+      await walked(node, HERE)
+      const pinned = async (): Promise<number> =>
+        await countOf("records WHERE account_id = 'two' AND status = 'pinned'")
+      expect([await pinned(), await countOf('offers'), await node.offers.pending()]).toEqual([5, 7, null])
+      const takeAll = async (): Promise<void> => {
+        for (const offer of await node.offers.open({ clusterId: 'near', after: '', limit: 99 })) {
+          await node.offers.take(offer, { backendId: 0, brought: null, now: NOW })
+        }
+      }
+      await takeAll()
+      expect([await pinned(), await countOf('offers')]).toEqual([5, 7])
+      await database.command('UPDATE webhooks SET waiting = 0')
+      await takeAll()
+      expect([await pinned(), await countOf('offers'), await countOf('webhooks WHERE dropped > 0')]).toEqual([12, 0, 0])
+    })
+  })
+
   test('a walk for a newer set-back starts again and withdraws former offers', async () => {
     await bothNodes(async (here, there) => {
       await commit(here, [record('r1')])
