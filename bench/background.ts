@@ -181,9 +181,9 @@ export const background: Bench = {
     const { records, takedowns, events, seconds } = SIZES[scale]
     const [many, list, some] = [records, takedowns, events].map(count => count.toLocaleString('en'))
     return (
-      `longest wait for another account's users/me at ${many} records, on an idle server; during one and ${TAKEDOWNS} ` +
-      `takedowns beside ${list}, their lifts, a backup, a cold dry reconciliation and ${some} webhooks; ` +
-      `in ${seconds} s of announcements and of the removal of the account`
+      `longest wait for another account's users/me at ${many} records. The server is idle; ` +
+      `adds and lifts up to ${TAKEDOWNS} takedowns beside ${list}; writes a backup; reconciles from a cold disk. ` +
+      `It sends ${some} webhooks, announces for ${seconds} s, and removes the account for as long`
     )
   },
   targets: WORKS.map(({ subject }) => ({ subject, metric: 'longest-wait', against: 'bound', atLeast: 1 })),

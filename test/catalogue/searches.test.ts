@@ -124,7 +124,7 @@ describe('a search', () => {
     })
   })
 
-  test('needs the word of a CID only if there is no other CID', () => {
+  test('needs the word of a CID unless there is another', () => {
     const required = (...names: string[]): string[] => {
       const search = { ...ANY, multihashes: names.map(name => dagOf(name).multihash) }
       return questionOf({ accountId: ACCOUNT, multihash: null, hasExpiration: false, now: 1, search }).required(0)

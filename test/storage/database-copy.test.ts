@@ -38,7 +38,7 @@ describe('a copy of a database', () => {
   })
   afterEach(() => database.close())
 
-  test('has no commit made after its first page, so it never starts again', async () => {
+  test('has no commit made after its first page', async () => {
     const insert = database.prepare<[number], unknown>('INSERT INTO rows VALUES (?, randomblob(100))')
     let written = 500
     /** Number of rows when the copy had its first page. */
