@@ -74,6 +74,39 @@ describe('pages of records', () => {
         const { rows, total } = await content.records.page(filter, 1_300, 5)
         expect(total).toBe(1_500)
         expect(rows.map(row => row.id)).toEqual(live.slice(1_300, 1_305).map(record => record.id))
+        world.db.reset()
+        await content.records.page(filter, 1_300, 5)
+        expect(world.db.read.length).toBeLessThanOrEqual(3)
+      }
+    })
+  })
+
+  test('are right while records of any content expire and are removed', async () => {
+    await withCatalogue(async world => {
+      const content = world.open()
+      // One of the newest records expires, then one of the oldest, and so on. Mostly, the one before is removed.
+      const expiryOf = new Map(
+        Array.from({ length: 40 }, (_, k) => [k % 2 === 0 ? 2_999 - k : k - 1, 10 * (k + 1)] as const),
+      )
+      let kept = Array.from({ length: 3_000 }, (_, i) =>
+        recordOf(dagOf('ab'[i % 2] ?? 'a'), { createdAt: i, expiresAt: expiryOf.get(i) ?? null, name: `${i}` }),
+      )
+      for (let i = 0; i < kept.length; i += 500) await commit(world, content, kept.slice(i, i + 500))
+      for (let now = 10; now <= 400; now += 10) {
+        const gone = now % 30 === 0 ? [] : await content.records.expire(now - 10, 10)
+        kept = kept.filter(({ id }) => !gone.some(record => record.id === id))
+        for (const dag of [null, dagOf('a'), dagOf('b')]) {
+          const filter = { accountId: ACCOUNT, multihash: dag?.multihash ?? null, hasExpiration: false, now }
+          const wanted = kept
+            .filter(({ expiresAt }) => expiresAt === null || expiresAt > now)
+            .filter(({ multihash }) => dag === null || Buffer.compare(multihash, dag.multihash) === 0)
+            .sort(NEWEST_FIRST)
+          const { rows, total } = await content.records.page(filter, 1_200, 5)
+          expect([total, rows.map(({ id }) => id)]).toEqual([
+            wanted.length,
+            wanted.slice(1_200, 1_205).map(({ id }) => id),
+          ])
+        }
       }
     })
   })

@@ -18,13 +18,26 @@ interface Place extends Key {
 /** Maximum number of index entries that one statement reads. */
 const STRIDE = 1_000
 const KEPT_LISTS = 64
+/** Follows the key of a list that leaves out expired records. */
+const EXPIRED = ' expired'
 
-/** The cached positions of one list, and its total. Adding or removing a record updates both. */
+/** Live records of a list. Expired records count as gone before their removal. */
+interface Live {
+  expired: number
+  now: number
+}
+
+/** The cached positions of one list, and its total. Adding or removing a live record updates both. */
 class KnownPlaces {
+  readonly live: Live
   /** Sorted by offset. */
   readonly places: Place[] = []
   /** Null until counted. */
   total: number | null = null
+
+  constructor(live: Live) {
+    this.live = live
+  }
 
   before(offset: number): Place | null {
     return this.places.findLast(place => place.offset <= offset) ?? null
@@ -91,7 +104,8 @@ export class RecordPages {
 
   async page(filter: RecordFilter, offset: number, limit: number): Promise<{ rows: ListedRecord[]; total: number }> {
     let counts = this.#records.counts(filter.accountId, filter.now)
-    const list = new List(filter, this.#statementsOf(filter), this.#placesOf(filter, counts.expired))
+    const live = { expired: counts.expired, now: filter.now }
+    const list = new List(filter, this.#statementsOf(filter), this.#placesOf(filter, live))
     for (;;) {
       const total = filter.multihash === null ? totalOf(filter, counts) : list.known.total
       if (total === null) list.countOn()
@@ -119,13 +133,13 @@ export class RecordPages {
   }
 
   /**
-   * Returns no cached positions while the account has expired records, because no notification tells when records
-   * expire.
+   * Returns the cached positions. While the account has expired records, they are cached apart, until one more record
+   * expires or an expired record is removed: no notification tells when records expire.
    */
-  #placesOf(filter: RecordFilter, expired: number): KnownPlaces {
-    if (expired > 0) return new KnownPlaces()
-    const key = keyOf(filter.accountId, filter.multihash, filter.hasExpiration)
-    const known = this.#known.get(key) ?? new KnownPlaces()
+  #placesOf(filter: RecordFilter, live: Live): KnownPlaces {
+    const key = keyOf(filter.accountId, filter.multihash, filter.hasExpiration) + (live.expired > 0 ? EXPIRED : '')
+    const cached = this.#known.get(key)
+    const known = cached?.live.expired === live.expired ? cached : new KnownPlaces(live)
     this.#known.delete(key)
     this.#known.set(key, known)
     const [oldest] = this.#known.keys()
@@ -134,9 +148,17 @@ export class RecordPages {
   }
 
   #shift(record: RecordRow, by: 1 | -1): void {
+    const { accountId, expiresAt } = record
+    const start = `${accountId} `
+    for (const [key, known] of this.#known) {
+      const isApart = key.startsWith(start) && key.endsWith(EXPIRED)
+      if (isApart && expiresAt !== null && expiresAt <= known.live.now) this.#known.delete(key)
+    }
     for (const multihash of [null, record.multihash]) {
-      this.#known.get(keyOf(record.accountId, multihash, false))?.shift(record, by)
-      if (record.expiresAt !== null) this.#known.get(keyOf(record.accountId, multihash, true))?.shift(record, by)
+      for (const hasExpiration of expiresAt === null ? [false] : [false, true]) {
+        const key = keyOf(accountId, multihash, hasExpiration)
+        for (const list of [key, key + EXPIRED]) this.#known.get(list)?.shift(record, by)
+      }
     }
   }
 }
