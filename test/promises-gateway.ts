@@ -289,11 +289,11 @@ export const gatewayPromises: readonly KeptPromise[] = [
     },
   },
   {
-    promise: 'a port that is not yet shared answers its connections',
+    promise: 'a gateway shares its port with no other program',
     file: 'adapters/node-http/readers.ts',
-    find: 'await leavePort(owner, CLAIM_MS)',
-    replace: 'void drain(owner, 0)',
-    test: { file: readers, name: 'answer a connection that arrives before the port is shared' },
+    find: 'if (isSoleListener(await this.#serve({ reusePort: true }))) return',
+    replace: 'if (isSoleListener(await this.#serve({ reusePort: true })) || true) return',
+    test: { file: 'test/adapters/node-http/sole-listener.test.ts', name: 'a pool refuses a port that others share' },
   },
   {
     promise: 'a stopping port answers the connections that wait',

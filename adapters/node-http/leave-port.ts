@@ -7,17 +7,17 @@ const SHORT_MS = 0.2
 const MOST_ROUNDS = 200
 
 /**
- * Stops listening on a port that other servers share, after `ms` at the latest. A connection closes after its next
- * response or when idle, and never while its client may be sending a request.
+ * Stops listening on a port that other servers share. A connection closes after its next response or when idle, and
+ * never while its client may be sending a request.
  */
-export async function leavePort(server: Server, ms = Number.POSITIVE_INFINITY): Promise<void> {
+export async function leavePort(server: Server): Promise<void> {
   server.prependListener('request', (_, answer) => {
     answer.shouldKeepAlive = false
   })
   // `SocketServer.prototype.close` closes only the listening socket. The timeout checks still close idle connections
   // until `server.close` ends them.
   server.once('close', () => server.close())
-  await queueEmptied(server, ms)
+  await queueEmptied(server, Number.POSITIVE_INFINITY)
   SocketServer.prototype.close.call(server)
 }
 

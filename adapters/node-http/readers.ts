@@ -9,6 +9,7 @@ import { drain } from './drain.ts'
 import { createGatewayServer } from './http-server.ts'
 import { leavePort } from './leave-port.ts'
 import { readerSizes } from './reader-sizes.ts'
+import { isSoleListener } from './sole-listener.ts'
 import { type ReaderListeners, ReaderThread } from './started-reader.ts'
 
 /** Parts of an engine that reader threads use. */
@@ -55,7 +56,6 @@ interface ReaderHooks {
 }
 
 const LOOK_MS = 250
-const CLAIM_MS = 1_000
 /** A thread that has listened for this long is restarted without a pause. */
 const LIVED_MS = 60_000
 const LONGEST_PAUSE_MS = 60_000
@@ -123,22 +123,22 @@ class ReaderPool implements Readers {
   }
 
   /**
-   * Opens the port exclusively first. Otherwise the server would silently share a port with another program of the same
-   * user.
+   * Opens the port. Another program of the same user may share it, too, so the pool looks for other listeners
+   * afterwards. If two programs start together, both see each other.
    */
   async open(): Promise<void> {
-    if (!this.#sharesPort) return this.#serve({ exclusive: true })
-    const owner = this.#server()
-    await this.#listen(owner, { exclusive: true, backlog: 1 })
-    await leavePort(owner, CLAIM_MS)
-    await this.#serve({ reusePort: true })
+    if (!this.#sharesPort) return void (await this.#serve({ exclusive: true }))
+    if (isSoleListener(await this.#serve({ reusePort: true }))) return
+    await this.stop(0)
+    throw this.#cannotListen('another program listens on the port')
   }
 
-  async #serve(how: ListenOptions): Promise<void> {
+  async #serve(how: ListenOptions): Promise<Server> {
     const front = this.#server()
     this.#front = front
     front.once('connection', () => this.#startAll())
     await this.#listen(front, how)
+    return front
   }
 
   #server(): Server {
@@ -149,11 +149,15 @@ class ReaderPool implements Readers {
   async #listen(server: Server, how: ListenOptions): Promise<void> {
     server.listen({ host: this.#host, port: this.port, backlog: BACKLOG, ...how })
     await once(server, 'listening').catch((cause: Error) => {
-      throw new HoldfastError('UNAVAILABLE', `cannot listen on ${this.#host}:${this.port}: ${cause.message}`, { cause })
+      throw this.#cannotListen(cause.message, cause)
     })
     this.port = (server.address() as AddressInfo).port
     this.#fronts.add(server)
     server.once('close', () => this.#fronts.delete(server))
+  }
+
+  #cannotListen(reason: string, cause?: Error): HoldfastError {
+    return new HoldfastError('UNAVAILABLE', `cannot listen on ${this.#host}:${this.port}: ${reason}`, { cause })
   }
 
   async stop(ms: number): Promise<void> {

@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
-import { nextTurn, turnSpent } from '../../src/concurrency/turns.ts'
+import { nextTurn, sharedTurn, turnSpent } from '../../src/concurrency/turns.ts'
 import type { ApiResponse, BodyStream } from '../../src/index.ts'
 import { IDLE_MS } from './incoming-body.ts'
 
@@ -58,7 +58,8 @@ async function pump(outgoing: ServerResponse, body: BodyStream, sent: (bytes: nu
       }
       sent(chunk.byteLength)
       writer.write(chunk)
-      if (outgoing.writableNeedDrain) await writable(outgoing)
+      // Without the turn, one round of the loop would write a chunk to each connection of a crowd.
+      if (outgoing.writableNeedDrain) await writable(outgoing).then(() => sharedTurn())
       else if (turnSpent()) await nextTurn()
     }
     writer.flush()

@@ -51,12 +51,15 @@ let isScheduled = false
 
 /** Number of waiting tasks from which accepting connections comes first. */
 const CROWD = 4
-/** Maximum time in ms for which accepting connections delays the waiting tasks. */
-const ACCEPT_MS = 20
+/**
+ * Maximum number of rounds for which accepting connections delays the waiting tasks. Rounds and not time, because a
+ * process that waits for a processor would otherwise start tasks in every round, and accept one connection in each.
+ */
+const ACCEPT_ROUNDS = 32
 /** True if this round of the loop, or the round before, has accepted a connection. */
 let accepted = { now: false, before: false }
-/** Start of the last round that started work. */
-let worked = 0
+/** Number of rounds since the last one that started work. */
+let delayed = 0
 
 /**
  * Notes that this round of the loop has accepted a connection. Node accepts one connection per round. If a crowd of
@@ -114,9 +117,9 @@ function schedule(): void {
 function beginRound(): void {
   begun = null
   const since = performance.now()
-  round = { since, isOver: isAccepting() && since - worked < ACCEPT_MS }
+  round = { since, isOver: isAccepting() && delayed < ACCEPT_ROUNDS }
   accepted = { now: false, before: accepted.now }
-  if (!round.isOver) worked = since
+  delayed = round.isOver ? delayed + 1 : 0
 }
 
 function giveTurn(): void {

@@ -2,7 +2,8 @@ import { randomUUID } from 'node:crypto'
 import { MemoryBudget } from '../concurrency/memory-budget.ts'
 import type { SlotTable } from '../concurrency/slot-rows.ts'
 import { Slots } from '../concurrency/slots.ts'
-import { chargeWork, renameWork } from '../concurrency/work.ts'
+import { firstTurn } from '../concurrency/turns.ts'
+import { renameWork } from '../concurrency/work.ts'
 import type { CompleteConfig } from '../config/config.ts'
 import type { WalkLimits } from '../content/dag/ordered-walk.ts'
 import type { LiveContent } from '../content/live-content.ts'
@@ -128,7 +129,7 @@ export function createGateway(dependencies: GatewayDependencies): ApiHandler {
     const routed = siteRoute(request, query, choice, options.host ?? null)
     if ('response' in routed) return routed.response
     const owner = shareOf(request.remoteAddress)
-    chargeWork(owner)
+    await firstTurn(owner, request.signal)
     const slot = await slots.enter(owner, request.signal)
     let blocks: RequestBlocks | null = null
     const release = (): void => {

@@ -89,7 +89,7 @@ export const ERROR_TABLE: Readonly<Record<ErrorCode, ErrorRow>> = {
   },
   DIRECTORY_TOO_LARGE: {
     status: 413,
-    meaning: 'A directory or CAR is larger or has more files than the plan allows.',
+    meaning: "A directory or CAR is larger or has more files than the plan or the node's memory allows.",
     remedy: 'Send it in parts or change the plan.',
   },
 

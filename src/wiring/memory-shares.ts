@@ -22,6 +22,8 @@ export interface MemoryShares {
   remembered: number
   /** Chunks of uploads. */
   chunks: number
+  /** Bytes of the names in directories that are being uploaded. */
+  names: number
   /** Threads that hash and write blocks. */
   blockThreads: number
 }
@@ -34,6 +36,7 @@ export function memoryShares(memoryBytes: number): MemoryShares {
     pages: memoryBytes / 16,
     remembered: Math.min(MOST_REMEMBERED_BYTES, memoryBytes / 64),
     chunks: Math.floor(memoryBytes / 32 / CHUNK_BYTES),
+    names: memoryBytes / 8,
     blockThreads: Math.max(1, Math.floor(memoryBytes / BYTES_PER_BLOCK_THREAD)),
   }
 }

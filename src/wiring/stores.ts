@@ -7,6 +7,7 @@ import type { ProviderSignIn } from '../access/sign-in/identity-provider.ts'
 import type { SharedCatalogue } from '../catalogue/shared-catalogue.ts'
 import { PlacedBlocks } from '../catalogue/sqlite/placed-blocks.ts'
 import { openRemotes, type RemoteCluster } from '../clusters/remote-clusters.ts'
+import { directoryMemory } from '../concurrency/held-memory.ts'
 import { BlockFiles } from '../content/block-files.ts'
 import { BlockThreads, chunkPool } from '../content/block-threads.ts'
 import { CachedBlockFiles } from '../content/cached-block-files.ts'
@@ -90,6 +91,7 @@ async function openAll(setup: Setup): Promise<Stores> {
     const shares = memoryShares(memoryBytes)
     const database = new Database(join(dataDir, DATABASE), { cacheBytes: shares.pages })
     chunkPool.limitTo(shares.chunks)
+    directoryMemory.limitTo(shares.names)
     closers.push(() => database.close())
     const shared = await openSharedCatalogue(setup, database)
     if (shared !== null) closers.push(() => shared.close())

@@ -10,6 +10,7 @@ test('a small process divides only a part of its memory', () => {
     pages: 16 * MIB,
     remembered: 4 * MIB,
     chunks: 8,
+    names: 32 * MIB,
     blockThreads: 1,
   })
   expect(memoryShares(384 * MIB)).toEqual({
@@ -18,6 +19,7 @@ test('a small process divides only a part of its memory', () => {
     pages: 24 * MIB,
     remembered: 6 * MIB,
     chunks: 12,
+    names: 48 * MIB,
     blockThreads: 2,
   })
   expect(memoryShares(1024 * MIB)).toEqual({
@@ -26,6 +28,7 @@ test('a small process divides only a part of its memory', () => {
     pages: 64 * MIB,
     remembered: 8 * MIB,
     chunks: 32,
+    names: 128 * MIB,
     blockThreads: 5,
   })
 })

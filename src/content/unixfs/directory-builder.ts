@@ -1,3 +1,4 @@
+import { directoryMemory } from '../../concurrency/held-memory.ts'
 import type { StagedDag } from '../dag/staged-dag.ts'
 import { cidOfCompact, compactCid, type StoredEntry, storeDirectory } from './directory.ts'
 import { pathRefusal } from './entry-path.ts'
@@ -8,9 +9,16 @@ interface Folder {
   folders: Map<string, Folder>
 }
 
-/** A directory that is being built. Its files are already stored. {@link finish} stores the directories above them. */
+/** Memory of an entry beside its name, also while {@link DirectoryBuilder.finish} sorts it into shards. */
+const ENTRY_BYTES = 384
+
+/**
+ * A directory that is being built. Its files are already stored. {@link finish} stores the directories above them. The
+ * caller must call {@link free}.
+ */
 export class DirectoryBuilder {
   readonly #staged: StagedDag
+  readonly #memory = directoryMemory.part()
   readonly #root = emptyFolder()
   #size = 0
 
@@ -22,12 +30,14 @@ export class DirectoryBuilder {
    * Adds a stored entry.
    *
    * @param names segments of the entry's path, already checked
-   * @throws HoldfastError `INVALID_PATH` if the path already exists, or a parent is a file
+   * @throws HoldfastError `INVALID_PATH` if the path already exists, or a parent is a file; `DIRECTORY_TOO_LARGE` or
+   * `UNAVAILABLE` if no memory is left for another name
    */
   addNode(names: readonly string[], { cid, size, tsize }: ImportedNode): void {
     const name = names.at(-1) ?? ''
     const { entries, folders } = this.#folder(names.slice(0, -1), names)
     if (entries.has(name) || folders.has(name)) throw pathRefusal(names.join('/'), 'occurs twice')
+    this.#memory.take(ENTRY_BYTES + name.length)
     entries.set(name, { cid: compactCid(cid), tsize })
     this.#size += size
   }
@@ -56,12 +66,17 @@ export class DirectoryBuilder {
     }
   }
 
+  free(): void {
+    this.#memory.free()
+  }
+
   #folder(names: readonly string[], path: readonly string[]): Folder {
     let folder = this.#root
     for (const name of names) {
       if (folder.entries.has(name)) throw pathRefusal(path.join('/'), 'is both a file and a directory')
       let next = folder.folders.get(name)
       if (next === undefined) {
+        this.#memory.take(ENTRY_BYTES + name.length)
         next = emptyFolder()
         folder.folders.set(name, next)
       }

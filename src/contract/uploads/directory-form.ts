@@ -1,3 +1,4 @@
+import { directoryMemory } from '../../concurrency/held-memory.ts'
 import { HoldfastError } from '../../domain/errors.ts'
 import { quoted } from '../../http/form-headers.ts'
 import { type FormPart, type FormRequest, readForm, readPartText } from '../../http/multipart.ts'
@@ -5,8 +6,9 @@ import type { DirectoryEntry } from '../../pins/pin-types.ts'
 import { FormFields } from '../form-fields.ts'
 
 const MAX_PATH_BYTES = 4 * 1024
-/** The paths stay in memory until the content of their files arrives. */
-const MAX_ALL_PATHS_BYTES = 64 * 1024 * 1024
+/** Memory of an indexed part, and of a file whose path follows its content. Both stay until the form ends. */
+const PART_BYTES = 64
+const UNNAMED_BYTES = 384
 const INDEXED = /^files\[(\d{1,9})\]\[(path|content)\]$/
 
 /**
@@ -21,7 +23,7 @@ export class DirectoryForm {
   readonly #parts: AsyncGenerator<FormPart, void, undefined>
   readonly #paths = new Map<number, string>()
   readonly #contents = new Set<number>()
-  #pathBytes = 0
+  readonly #memory = directoryMemory.part()
 
   constructor(request: FormRequest) {
     this.#parts = readForm(request)
@@ -29,12 +31,16 @@ export class DirectoryForm {
 
   /** Yields the files in the order of the form. The text fields are complete after the last file. */
   async *entries(): AsyncGenerator<DirectoryEntry, void, undefined> {
-    for await (const part of this.#parts) {
-      const entry = await this.#entry(part)
-      if (entry !== undefined) yield entry
-    }
-    for (const index of this.#paths.keys()) {
-      if (!this.#contents.has(index)) throw missing(index, 'content')
+    try {
+      for await (const part of this.#parts) {
+        const entry = await this.#entry(part)
+        if (entry !== undefined) yield entry
+      }
+      for (const index of this.#paths.keys()) {
+        if (!this.#contents.has(index)) throw missing(index, 'content')
+      }
+    } finally {
+      this.#memory.free()
     }
   }
 
@@ -59,15 +65,13 @@ export class DirectoryForm {
   async #path(index: number, part: FormPart): Promise<void> {
     if (this.#paths.has(index)) throw twice(part)
     const path = await readPartText(part, MAX_PATH_BYTES)
-    this.#pathBytes += path.length
-    if (this.#pathBytes > MAX_ALL_PATHS_BYTES) {
-      throw new HoldfastError('VALIDATION', `the paths of the form exceed ${MAX_ALL_PATHS_BYTES} bytes`)
-    }
+    this.#memory.take(PART_BYTES + path.length)
     this.#paths.set(index, path)
   }
 
   #content(index: number, part: FormPart): DirectoryEntry {
     if (this.#contents.has(index)) throw twice(part)
+    this.#memory.take(this.#paths.has(index) ? PART_BYTES : UNNAMED_BYTES)
     this.#contents.add(index)
     const path = (): string => {
       const known = this.#paths.get(index)

@@ -82,27 +82,9 @@ export class Uploader {
   ): Promise<DirectoryOutcome | T> {
     const { staging } = this.#parts
     return staging.run(options, 'directory', async upload => {
-      const { staged, budget } = upload
+      const { staged } = upload
       const listing = new DirectoryListing(staged)
-      const unnamed: Array<{ names: () => string[]; node: ImportedNode }> = []
-      for await (const entry of inTurns(interruptible(entries, options.signal), options.signal)) {
-        if (entry.kind === 'directory') {
-          listing.builder.addDirectory(entry.names)
-        } else if (entry.kind === 'symlink') {
-          listing.builder.addNode(entry.names, await importSymlink(staged, entry.target))
-        } else {
-          budget.startFile()
-          const name = typeof entry.names === 'function' ? 'content' : `content of ${entry.names.join('/')}`
-          const node = await importFile(staged, entry.content, {
-            ...this.#importOptions(options, budget, staged),
-            name,
-          })
-          if (typeof entry.names === 'function') unnamed.push({ names: entry.names, node })
-          else await listing.addFile(entry.names, node)
-        }
-      }
-      for (const { names, node } of unnamed) await listing.addFile(names(), node)
-      const root = await listing.builder.finish(options.signal)
+      const root = await this.#storeEntries(upload, listing, entries, options).finally(() => listing.builder.free())
       const decided = await staging.decide(upload.requester, options)
       if (decided.node !== null) {
         return staging.handOver(upload, decided, signal => stagedFiles(staged, signal), handOver)
@@ -110,6 +92,32 @@ export class Uploader {
       const outcome = await this.#commit(upload, decided, { type: 'directory', node: root })
       return { ...outcome, files: listing.files, totalFiles: listing.totalFiles }
     })
+  }
+
+  /** Returns the root of the directory. */
+  async #storeEntries(
+    { staged, budget }: StagedUpload,
+    listing: DirectoryListing,
+    entries: AsyncIterable<StoredEntry>,
+    options: UploadOptions,
+  ): Promise<ImportedNode> {
+    const unnamed: Array<{ names: () => string[]; node: ImportedNode }> = []
+    for await (const entry of inTurns(interruptible(entries, options.signal), options.signal)) {
+      if (entry.kind === 'directory') {
+        listing.builder.addDirectory(entry.names)
+      } else if (entry.kind === 'symlink') {
+        listing.builder.addNode(entry.names, await importSymlink(staged, entry.target))
+      } else {
+        budget.startFile()
+        const name = typeof entry.names === 'function' ? 'content' : `content of ${entry.names.join('/')}`
+        const importOptions = { ...this.#importOptions(options, budget, staged), name }
+        const node = await importFile(staged, entry.content, importOptions)
+        if (typeof entry.names === 'function') unnamed.push({ names: entry.names, node })
+        else await listing.addFile(entry.names, node)
+      }
+    }
+    for (const { names, node } of unnamed) await listing.addFile(names(), node)
+    return listing.builder.finish(options.signal)
   }
 
   async #commit(

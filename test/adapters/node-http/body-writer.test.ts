@@ -1,8 +1,10 @@
-import { once } from 'node:events'
-import http from 'node:http'
+import { EventEmitter, once } from 'node:events'
+import http, { type IncomingMessage, type ServerResponse } from 'node:http'
 import { connect, type Socket } from 'node:net'
 import { expect, test } from 'vitest'
 import { createServer } from '../../../adapters/node-http/index.ts'
+import { sendResponse } from '../../../adapters/node-http/response.ts'
+import { nextTurn } from '../../../src/concurrency/turns.ts'
 import type { ApiHandler, BodyStream } from '../../../src/http/api-messages.ts'
 
 /** Returns the bytes on the wire of a server that answers with `body`. */
@@ -145,4 +147,33 @@ test('a body made in microtasks yields to the loop', async () => {
   }
   expect(framesOf(await wire(busy)).join('')).toBe('x'.repeat(STEPS))
   expect(turns).toBeGreaterThanOrEqual(STEPS / 10)
+})
+
+test('a drained connection writes nothing while other work waits', async () => {
+  const log: string[] = []
+  const outgoing = Object.assign(new EventEmitter(), {
+    writableNeedDrain: false,
+    writeHead: () => undefined,
+    write: () => Object.assign(outgoing, { writableNeedDrain: true }),
+    end: () => undefined,
+  })
+  async function* body(): AsyncGenerator<Uint8Array> {
+    for (const chunk of ['first', 'second']) {
+      log.push(chunk)
+      yield Buffer.alloc(16 * 1024)
+      Object.assign(outgoing, { writableNeedDrain: false })
+    }
+  }
+  const response = { status: 200, headers: {}, body: body() }
+  const incoming = { complete: true } as IncomingMessage
+  const sent = sendResponse(incoming, outgoing as unknown as ServerResponse, response, () => false)
+  while (outgoing.listenerCount('drain') === 0) await null
+  const waiting = nextTurn().then(() => log.push('other work'))
+  let isOver = false
+  const ended = Promise.all([waiting, sent]).then(() => {
+    isOver = true
+  })
+  for (; !isOver; await new Promise(setImmediate)) outgoing.emit('drain')
+  await ended
+  expect(log).toEqual(['first', 'other work', 'second'])
 })
