@@ -6,6 +6,11 @@ const LANES = 2
 /** Batches that wait for a locked account at once. Each waits on its own connection. */
 const WAITING_LANES = 6
 
+/** Batches of an account that wait for its lock at once, after one found it locked. */
+const PATIENT_BATCHES = 8
+/** Accounts that were found locked, of which the latest are known. */
+const MOST_CONTENDED = 64
+
 /** The outcome of a call in a batch: `aside` if the account is locked, or the call needs a batch of its own. */
 export type Outcome<Output> = { value: Output } | { error: unknown } | 'aside'
 
@@ -37,6 +42,8 @@ export class AccountBatches<Input, Output> {
   readonly #busy = new Set<string>()
   /** Calls of one account each, for the waiting lanes. */
   readonly #aside: Array<Array<Call<Input, Output>>> = []
+  /** Accounts that were found locked, and how many of their next batches wait for the lock at once. */
+  readonly #contended = new Map<string, number>()
   #running = 0
   /** Calls in the running batches, besides those that wait for a locked account. */
   #runningCalls = 0
@@ -64,13 +71,37 @@ export class AccountBatches<Input, Output> {
 
   /** Starts the next batch after the current turn of the loop, so that calls of one turn share it. */
   #schedule(): void {
-    if (this.#isScheduled || this.#running >= LANES || !this.#isWorthwhile()) return
+    if (this.#isScheduled) return
     this.#isScheduled = true
     setImmediate(() => {
       this.#isScheduled = false
+      this.#runContended()
+      if (this.#running >= LANES || !this.#isWorthwhile()) return
       const calls = this.#take()
       if (calls.length > 0) void this.#runLane(calls)
     })
+  }
+
+  /** Sets the calls of contended accounts aside without a look at their locks. */
+  #runContended(): void {
+    for (const [account, left] of this.#contended) {
+      if (this.#busy.has(account) || !this.#queued.has(account)) continue
+      const calls: Array<Call<Input, Output>> = []
+      this.#takeLater(account, calls)
+      this.#busy.add(account)
+      this.#aside.push(calls)
+      if (left > 1) this.#contended.set(account, left - 1)
+      else this.#contended.delete(account)
+    }
+    this.#runAside()
+  }
+
+  /** Notes that an account was found locked: another node probably uploads for it. */
+  #contend(account: string): void {
+    this.#contended.delete(account)
+    this.#contended.set(account, PATIENT_BATCHES)
+    const [oldest = account] = this.#contended.keys()
+    if (this.#contended.size > MOST_CONTENDED) this.#contended.delete(oldest)
   }
 
   /** Returns whether the next batch is as large as the running one. A smaller one waits for more calls. */
@@ -107,10 +138,10 @@ export class AccountBatches<Input, Output> {
   #takeLater(account: string, batch: Array<Call<Input, Output>>): Input[] {
     const room = roomBeside(batch)
     const later: Array<Call<Input, Output>> = []
-    for (let [call] = this.#queued.get(account) ?? []; call !== undefined && takesRoom(room, call); ) {
+    for (let [call] = this.#queued.get(account) ?? []; call !== undefined; [call] = this.#queued.get(account) ?? []) {
+      if (!takesRoom(room, call) && batch.length + later.length > 0) break
       this.#dequeue(call)
       later.push(call)
-      call = this.#queued.get(account)?.[0]
     }
     batch.push(...later)
     return later.map(({ input }) => input)
@@ -135,8 +166,12 @@ export class AccountBatches<Input, Output> {
     this.#runningCalls -= calls.length
     for (const account of accounts) {
       const left = aside.get(account)
-      if (left === undefined) this.#busy.delete(account)
-      else this.#aside.push(left)
+      if (left === undefined) {
+        this.#busy.delete(account)
+        continue
+      }
+      this.#aside.push(left)
+      this.#contend(account)
     }
     this.#runAside()
     this.#schedule()

@@ -249,6 +249,10 @@ export class Postgres {
   }
 
   async #ask(client: PoolClient, query: string | QueryConfig): Promise<QueryResult> {
+    const { stream } = client.connection
+    // Statements sent together share a system call.
+    stream.cork()
+    queueMicrotask(() => stream.uncork())
     try {
       return await client.query(query)
     } catch (error) {

@@ -179,6 +179,23 @@ describe('batches of accounts', () => {
     expect([settled, later, batches.begun[3]?.getLock()]).toEqual([['failed a1'], ['did a2'], []])
   })
 
+  test('the next eight batches of a locked account wait for it at once', async () => {
+    const batches = new Batches()
+    batches.add(['a0'])
+    await batches.settle()
+    batches.begun[0]?.end({ a0: 'aside' })
+    await batches.settle()
+    batches.begun[1]?.end()
+    await batches.settle()
+    for (let i = 1; i <= 9; i++) {
+      batches.add([`a${i}`])
+      await batches.settle()
+      batches.begun.at(-1)?.end()
+      await batches.settle()
+    }
+    expect(batches.begun.map(({ waits }) => waits)).toEqual([false, ...Array.from({ length: 9 }, () => true), false])
+  })
+
   test('locked accounts use a bounded number of lanes', async () => {
     const batches = new Batches()
     const accounts = 'abcdefghij'.split('')

@@ -20,7 +20,7 @@ describe('commits of records that share a transaction', needsPostgres, () => {
 
   /** Locks the account `one`, as another node does. */
   const lockOne = async (): Promise<{ release(): Promise<void> }> => {
-    const { promise: released, resolve: release } = Promise.withResolvers<void>()
+    const { promise: released, resolve } = Promise.withResolvers<void>()
     const { promise: locked, resolve: lock } = Promise.withResolvers<void>()
     const holding = database.transaction(async sql => {
       await sql.all("SELECT 1 FROM accounts WHERE id = 'one' FOR UPDATE")
@@ -28,7 +28,11 @@ describe('commits of records that share a transaction', needsPostgres, () => {
       await released
     })
     await locked
-    return { release: () => (release(), holding) }
+    const release = (): Promise<void> => {
+      resolve()
+      return holding
+    }
+    return { release }
   }
 
   const isAnyWaiting = async (): Promise<boolean> => {
