@@ -24,6 +24,8 @@ interface Block extends TimedSpan {
 }
 
 interface Found {
+  /** True if the block has no other matches. */
+  isAll: boolean
   count: () => number
   rows: (limit: number, from: number) => ListedRecord[]
 }
@@ -78,7 +80,10 @@ export class RecordSearches {
         const from = Math.max(0, offset - total)
         if (from < count && rows.length < limit) rows.push(...found.rows(limit - rows.length, from))
         total += count
-        if (total > enough) return { rows, total, totalIsLowerBound: true }
+        if (total > enough) {
+          if (block.isFull && found.isAll) remember(count)
+          return { rows, total, totalIsLowerBound: true }
+        }
         if (turnSpent()) await nextTurn()
       }
       if (block.isFull) remember(total - before)
@@ -141,6 +146,7 @@ export class RecordSearches {
     const query = question.query(number)
     if (question.isWhole && block.isSure) {
       yield {
+        isAll: true,
         count: () => known ?? this.#count.get(query, first, last)?.count ?? 0,
         rows: (limit, from) => read(matches.all(query, first, last, limit, from)),
       }
@@ -163,11 +169,11 @@ export class RecordSearches {
 }
 
 function passed(count: number): Found {
-  return { count: () => count, rows: () => [] }
+  return { isAll: true, count: () => count, rows: () => [] }
 }
 
 function foundOf(rows: readonly ListedRecord[]): Found {
-  return { count: () => rows.length, rows: (limit, from) => rows.slice(from, from + limit) }
+  return { isAll: false, count: () => rows.length, rows: (limit, from) => rows.slice(from, from + limit) }
 }
 
 function blockOf(id: number): Span & { number: number } {
