@@ -133,8 +133,8 @@ export class RecordPages {
   }
 
   /**
-   * Returns the cached positions. While the account has expired records, they are cached apart, until one more record
-   * expires or an expired record is removed: no notification tells when records expire.
+   * Returns the cached positions. No notification tells when records expire. So while the account has expired records,
+   * their positions are cached apart, until one more record expires or an expired record is removed.
    */
   #placesOf(filter: RecordFilter, live: Live): KnownPlaces {
     const key = keyOf(filter.accountId, filter.multihash, filter.hasExpiration) + (live.expired > 0 ? EXPIRED : '')
