@@ -65,6 +65,13 @@ const promises: readonly KeptPromise[] = [
     test: lost('wait for transactions that began before'),
   },
   {
+    promise: 'an upload of content that a forgotten node had is not a repeat',
+    file: 'adapters/postgres/known-records.ts',
+    find: 'row && isLost === true ?',
+    replace: 'row && isLost === null ?',
+    test: lost('get the content of an identical upload'),
+  },
+  {
     promise: 'a late commit of a forgotten node fails',
     file: 'adapters/postgres/lost-remains.ts',
     find: '        await this.#holds.void(sql, ids)\n',

@@ -7,6 +7,11 @@ export const HAS_ENDED = "state IN ('retired', 'forgotten')"
 /** SQL condition: the node has ended or is about to be forgotten. No process may run as it. */
 export const IS_GIVEN_UP = "state IN ('retired', 'forgetting', 'forgotten')"
 
+/** SQL condition: the hold of a record is on a node that is being forgotten, so the record has no content. */
+export const IS_LOST = `EXISTS (
+  SELECT 1 FROM holds JOIN nodes ON nodes.name = holds.node
+  WHERE holds.id = records.hold_id AND nodes.state = 'forgetting')`
+
 export function hasEnded(state: NodeState): boolean {
   return state === 'retired' || state === 'forgotten'
 }

@@ -5,6 +5,7 @@ import { postgresContent } from '../../../adapters/postgres/postgres-content.ts'
 import { Nodes } from '../../../adapters/postgres/postgres-nodes.ts'
 import { migrations } from '../../../adapters/postgres/schema.ts'
 import type { LostContent } from '../../../src/catalogue/lost-content.ts'
+import { commit, NOW, record, SIZES } from '../../catalogue/content-support.ts'
 import { ManualClock } from '../../support/manual-clock.ts'
 import { needsPostgres, startPostgres, type TestPostgres } from '../../support/postgres-server.ts'
 import { type TestNode, withAccounts, withNode } from './catalogue-in-postgres.ts'
@@ -120,6 +121,25 @@ describe('records of a lost node', needsPostgres, () => {
     } finally {
       late.release(true)
     }
+  })
+
+  test('get the content of an identical upload before their turn', async () => {
+    const node = 'INSERT INTO nodes (name, number, id, url) VALUES ($1, $2, $1, $1)'
+    for (const [i, name] of ['here', 'lost'].entries()) await database.command(node, [name, i])
+    const fill = async (lost: TestNode): Promise<void> => {
+      await commit(lost, [record('r1', { name: 'same' })])
+    }
+    await withNode(database, 'lost', fill, 1)
+    await new Nodes(database, new ManualClock(), 'here').forget('lost')
+    await withNode(database, 'here', async here => {
+      const [made] = await commit(here, [record('r2', { name: 'same' })])
+      expect(made).toMatchObject({ created: false, record: { id: 'r1', status: 'pinned' } })
+      const { lost } = postgresContent(database, here.ledger, { name: 'here', number: 0 }).work
+      expect(await pass(lost)).toEqual([0, 0])
+      expect(await count("records JOIN holds ON holds.id = hold_id WHERE node = 'here' AND status = 'pinned'")).toBe(1)
+      expect(await here.records.usage('one', NOW)).toEqual({ pins: 1, expiringPins: 0, storedBytes: SIZES.charge })
+      expect([await count('holds'), await count('roots'), here.ledger.holdsAfter('', 9).length]).toEqual([1, 1, 1])
+    })
   })
 
   test('cannot become more if the node still runs, cut off', async () => {
