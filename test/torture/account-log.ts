@@ -33,6 +33,8 @@ export type Fate = 'kept' | 'gone' | 'open'
  */
 export class AccountLog {
   readonly #entries = new Map<string, Entry>()
+  /** When the only disk with a content was lost, by CID. */
+  readonly #lost = new Map<string, number>()
   /** Maximum difference between the clock of a server and that of this process, in ms. */
   readonly skewMs: number
 
@@ -100,6 +102,37 @@ export class AccountLog {
     return expiresAt !== null && expiresAt - this.skewMs <= now()
   }
 
+  /** Logs that the only disk with these contents was lost. */
+  lose(cids: readonly string[], at: number): void {
+    for (const cid of cids) this.#lost.set(cid, at)
+  }
+
+  /**
+   * Returns when the only disk with a content was lost. Null if no disk was lost, or if a later request to store the
+   * content was acknowledged.
+   */
+  lostAt(cid: string): number | null {
+    const at = this.#lost.get(cid)
+    const steps = this.#entries.get(cid)?.steps ?? []
+    const isStoredAgain = steps.some(
+      step => step.kind === 'store' && step.began > (at ?? 0) && step.acknowledged !== null,
+    )
+    return at === undefined || isStoredAgain ? null : at
+  }
+
+  /** Number of contents whose only disk was lost. */
+  get lost(): number {
+    return this.#lost.size
+  }
+
+  /** Returns whether a content without expiry was stored before a time, and nothing was asked for it since. */
+  isSteady(cid: string, since: number): boolean {
+    const entry = this.#entries.get(cid)
+    if (entry === undefined || entry.expiresAt !== null) return false
+    const areOld = entry.steps.every(({ acknowledged }) => acknowledged !== null && acknowledged < since)
+    return areOld && entry.steps.at(-1)?.kind === 'store'
+  }
+
   /** Logs that the requests of an interval may have been lost, with their acknowledgements. */
   undo(from: number, to: number): void {
     for (const { steps } of this.#entries.values()) {
@@ -109,6 +142,7 @@ export class AccountLog {
 
   /** Replaces the log: from now on exactly these contents are stored. */
   settle(listed: ReadonlySet<string>): void {
+    this.#lost.clear()
     for (const [cid, entry] of this.#entries) {
       if (!listed.has(cid)) this.#entries.delete(cid)
       else entry.steps = [{ kind: 'store', began: 0, acknowledged: 0 }]

@@ -20,8 +20,17 @@ export async function inspect({ client }: TortureServer, log: AccountLog, at: nu
   return listed
 }
 
-/** Checks one account as {@link inspect} does, without the owner's verification. */
-export async function inspectAccount(client: Client, log: AccountLog, at: number): Promise<Set<string>> {
+/**
+ * Checks one account as {@link inspect} does, without the owner's verification.
+ *
+ * @param clients number of concurrent clients of the account
+ */
+export async function inspectAccount(
+  client: Client,
+  log: AccountLog,
+  at: number,
+  clients = WORKERS,
+): Promise<Set<string>> {
   const from = now()
   const listed = new Set(await client.list())
   const seen = { from, to: now() }
@@ -31,7 +40,7 @@ export async function inspectAccount(client: Client, log: AccountLog, at: number
   }
   // A directory whose answer never arrived has an unknown CID.
   const unknown = [...listed].filter(cid => !known.has(cid))
-  assert.ok(unknown.length <= WORKERS, `${unknown.join(', ')} are listed and were never stored`)
+  assert.ok(unknown.length <= clients, `${unknown.join(', ')} are listed and were never stored`)
   for (const cid of unknown) {
     assert.equal((await client.ask('DELETE', `/api/v3/files/remove/${cid}`)).status, 200)
     listed.delete(cid)
@@ -58,15 +67,20 @@ export async function readBack(client: Client, content: Content, log = new Accou
   }
 }
 
-/** Removes all records, collects and stops the server. Checks that its store is empty. */
-export async function emptyOut(server: TortureServer, dataDir: string): Promise<void> {
-  const { client } = server
+/** Removes all records of an account. */
+export async function removeAll(client: Client): Promise<void> {
   for (let listed = await client.list(); listed.length > 0; listed = await client.list()) {
     for (const cid of new Set(listed)) {
       const { status } = await client.ask('DELETE', `/api/v3/files/remove/${cid}`)
       assert.ok(status === 200 || status === 404, `${cid} could not be removed: ${status}`)
     }
   }
+}
+
+/** Removes all records, collects and stops the server. Checks that its store is empty. */
+export async function emptyOut(server: TortureServer, dataDir: string): Promise<void> {
+  const { client } = server
+  await removeAll(client)
   const { status } = await client.json('POST', '/admin/v1/gc', { graceSeconds: 0 })
   assert.equal(status, 200)
   await server.stop()

@@ -41,6 +41,10 @@ interface Extras {
   theirs: readonly Content[]
   /** True if the account is not an owner, so that it skips owner's requests. */
   isGuest: boolean
+  /** Number of the first client, if several loads share a log. */
+  first?: number
+  /** Pause of a client after each step, in ms. */
+  pauseMs?: number
 }
 
 /** Clients that store, pin, remove, collect, verify and read concurrently until the server is killed. */
@@ -88,6 +92,7 @@ export class Load {
     for (let step = 0; !this.#ended; step++) {
       try {
         await this.#step(draws, `${label} ${step}`, worker)
+        if (this.#extras?.pauseMs !== undefined) await sleep(this.#extras.pauseMs)
       } catch (error) {
         if (this.#hasOutages && (error instanceof BrokenOff || error instanceof NotNow)) await sleep(PAUSE_MS)
         else if (!this.#ended) throw error
@@ -97,11 +102,12 @@ export class Load {
 
   #worker(number: number): Worker {
     if (this.#extras === null) return { number, mine: [], common: null, theirs: [] }
-    const { common, theirs } = this.#extras
+    const { common, theirs, first = 0 } = this.#extras
+    const own = this.#log.contents.filter(content => content.worker === first + number)
     return {
-      number,
+      number: first + number,
       // A client still owns what it stored in earlier rounds.
-      mine: this.#log.contents.filter(content => content.worker === number && content.expiresAt === null),
+      mine: own.filter(({ cid }) => this.#log.isSteady(cid, now())),
       common: `${common} ${number}`,
       theirs: theirs.filter((_, i) => i % WORKERS === number),
     }
@@ -218,6 +224,7 @@ export class Load {
     if (content === undefined || content.isFetched === true) return
     for (const [path, hash] of Object.entries(content.hashes)) {
       const read = await this.#client.hashOf(content.cid, path)
+      if (read === null && this.#log.lostAt(content.cid) !== null) return
       if (read !== hash) throw new Error(`${content.cid}/${path} reads back as ${read}, not as ${hash}`)
     }
   }

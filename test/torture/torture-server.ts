@@ -37,9 +37,9 @@ export class TortureServer {
     this.client = new Client(url, KEY)
   }
 
-  /** Returns a client that stores in this cluster, as the owner unless another key is given. */
-  clientOf(cluster: string, key = KEY): Client {
-    return new Client(this.#url, key, { 'x-cluster': cluster })
+  /** Returns a client of all clusters, or of one, as the owner unless another key is given. */
+  clientOf(cluster: string | null, key = KEY): Client {
+    return new Client(this.#url, key, cluster === null ? {} : { 'x-cluster': cluster })
   }
 
   /** Starts a server. Resolves when it listens. */

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type pg from 'pg'
 import type { Draws } from '../../support/draws.ts'
+import { type Meanwhile, retireAndReplace, wipeAndForget } from './membership.ts'
 import { IDS, type Id, type TorturedFleet } from './tortured-fleet.ts'
 
 type Strike = (fleet: TorturedFleet, draws: Draws) => Promise<void>
@@ -8,8 +9,8 @@ type Strike = (fleet: TorturedFleet, draws: Draws) => Promise<void>
 /** Connections beyond the limit of the database, so that all are taken. */
 const MOST_CONNECTIONS = 200
 
-/** Failures under load, each with its end. Each is the blow of a round in turn, so that a few rounds cover all. */
-export const BLOWS = {
+/** Failures under load, each with its end. */
+const FAILURES = {
   'kill a': killed('a'),
   'crash the database': async ({ postgres }, draws) => {
     await postgres.crash()
@@ -53,13 +54,36 @@ export const BLOWS = {
   'kill all': killed(...IDS),
 } as const satisfies Record<string, Strike>
 
+/** Changes of the nodes, with several restarts. */
+const CHANGES = {
+  'wipe a node and forget it': withFailure(wipeAndForget),
+  'retire a node': withFailure(retireAndReplace),
+} as const satisfies Record<string, Strike>
+
+/** Each is the blow of a round in turn, so that a few rounds cover all. */
+export const BLOWS = { ...FAILURES, ...CHANGES } as const satisfies Record<string, Strike>
+
 /** A round in which the database returns to its state before the load. */
 export const SET_BACK = 'set the database back'
 
 export type Blow = keyof typeof BLOWS | typeof SET_BACK
 export const ALL_BLOWS: readonly Blow[] = [...(Object.keys(BLOWS) as Array<keyof typeof BLOWS>), SET_BACK]
 
+/** Returns whether a blow takes so long that the load has to be slower. */
+export function isLong(blow: Blow): boolean {
+  return blow in CHANGES
+}
+
 const CUT = `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'holdfast'`
+
+/** Returns a change of the nodes. In every second one, another failure strikes while the nodes work on it. */
+function withFailure(change: (fleet: TorturedFleet, draws: Draws, meanwhile: Meanwhile) => Promise<void>): Strike {
+  return (fleet, draws) => {
+    const [first, ...others] = Object.values<Strike>(FAILURES)
+    const strike = first === undefined || draws.below(2) === 0 ? null : draws.pick([first, ...others])
+    return change(fleet, draws, async () => strike?.(fleet, draws.fork()))
+  }
+}
 
 async function away(draws: Draws): Promise<void> {
   await sleep(draws.below(500))

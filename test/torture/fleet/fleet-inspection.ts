@@ -1,12 +1,21 @@
 import assert from 'node:assert/strict'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { EMPTY, storeSizes } from '../../support/store-inspection.ts'
-import { findStrays } from '../inspection.ts'
+import { findStrays, removeAll } from '../inspection.ts'
 import { IDS, type TorturedFleet } from './tortured-fleet.ts'
 
 /** Collections after which everything removed must be gone. */
 const COLLECTIONS = 200
 const TABLES = ['records', 'holds', 'roots', 'root_files', 'roots_gone', 'fetches', 'removals', 'placements'] as const
+/** Rows of nodes that have ended, and work that has not. */
+const LEFT_OVER = `
+  SELECT 'hold ' || h.id AS what FROM holds h JOIN nodes n ON n.name = h.node WHERE n.state <> 'active'
+  UNION ALL SELECT 'root ' || r.id FROM roots r JOIN nodes n ON n.number = r.backend_id / 65536 WHERE n.state <> 'active'
+  UNION ALL SELECT 'placement ' || p.id FROM placements p JOIN nodes n ON n.number = p.backend_id / 65536
+    WHERE n.state <> 'active'
+  UNION ALL SELECT 'fetch ' || f.id FROM fetches f JOIN nodes n ON n.name = f.node WHERE n.state <> 'active'
+  UNION ALL SELECT 'node ' || id FROM nodes WHERE state IN ('retiring', 'forgetting')
+  UNION ALL SELECT 'offer of ' || node FROM offers`
 
 /**
  * Checks all nodes: every hold belongs to a record, counts agree, no block is damaged, each node has what it should
@@ -40,6 +49,7 @@ async function inspectDatabase(fleet: TorturedFleet): Promise<void> {
        OR NOT EXISTS (SELECT 1 FROM records r WHERE r.hold_id = h.id) AND NOT EXISTS (SELECT 1 FROM fetches f WHERE f.hold_id = h.id)`,
   )
   assert.equal(left[0]?.count, '0', 'holds are left that no record uses')
+  assert.deepEqual(await fleet.ask(LEFT_OVER), [], 'something of a node that has ended is left')
   const wrong = await fleet.ask(
     `SELECT id FROM accounts a WHERE (pins, expiring_pins, stored_bytes) <> (
        SELECT COUNT(*), COUNT(expires_at), (SELECT COALESCE(SUM(charge), 0) FROM (
@@ -52,13 +62,7 @@ async function inspectDatabase(fleet: TorturedFleet): Promise<void> {
 
 /** Removes all records through one node and checks that nothing is left on any. */
 export async function checkEmptied(fleet: TorturedFleet): Promise<void> {
-  const { client } = fleet.node('a')
-  for (let listed = await client.list(); listed.length > 0; listed = await client.list()) {
-    for (const cid of new Set(listed)) {
-      const { status } = await client.ask('DELETE', `/api/v3/files/remove/${cid}`)
-      assert.ok(status === 200 || status === 404, `${cid} could not be removed: ${status}`)
-    }
-  }
+  for (const tenant of fleet.tenants) await removeAll(fleet.clientOf(tenant))
   for (const id of IDS) {
     for (let i = 0; i < COLLECTIONS; i++) {
       await fleet.node(id).client.json('POST', '/admin/v1/gc', { graceSeconds: 0 })

@@ -3,22 +3,25 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Draws } from '../../support/draws.ts'
-import { AccountLog, now } from '../account-log.ts'
-import { inspect } from '../inspection.ts'
-import { Load } from '../load.ts'
+import { now } from '../account-log.ts'
+import { inspectAccount } from '../inspection.ts'
+import { Load, WORKERS } from '../load.ts'
 import type { Tortured, TortureOptions } from '../torture.ts'
-import { ALL_BLOWS, BLOWS, type Blow, SET_BACK } from './blows.ts'
+import { ALL_BLOWS, BLOWS, type Blow, isLong, SET_BACK } from './blows.ts'
 import { checkEmptied, inspectNodes } from './fleet-inspection.ts'
-import { clusterOf, IDS, TorturedFleet } from './tortured-fleet.ts'
+import { settleLoss } from './lost-records.ts'
+import { IDS, type Id, type Tenant, TorturedFleet } from './tortured-fleet.ts'
 
 /** A failure strikes after at most this many answers and a delay of at most `LATER_MS`. The load goes on afterwards. */
 const MOST_ANSWERS = 25
 const LATER_MS = 60
 const ANSWERS_AFTER = 8
+/** Concurrent clients of each account. */
+const CLIENTS = IDS.length * WORKERS
 /** Longest load after a failure. */
 const AFTER_MS = 5_000
-/** Difference between the clocks of a node and the test, and some time for the removal of expired records. */
-const SKEW_MS = 2_000
+/** Pause of each client after a step, while nodes leave and join. */
+const PAUSE_MS = 100
 
 /**
  * Loads three nodes on one database with requests for the cluster of each node and of its neighbour. It kills nodes or
@@ -34,17 +37,24 @@ export async function tortureFleet({ rounds, seed, minutes, progress = () => {} 
   const fleet = await TorturedFleet.open(home)
   try {
     const first = draws.below(ALL_BLOWS.length)
-    const log = new AccountLog(SKEW_MS)
     for (let round = 0; round < rounds && now() < latest; round++) {
-      const before = log.acknowledged
+      const before = acknowledged(fleet)
       const blow = ALL_BLOWS[(first + round) % ALL_BLOWS.length] ?? SET_BACK
-      const at = await runRound({ fleet, log, blow }, draws.fork(), round)
-      done.acknowledged += log.acknowledged - before
+      const began = now()
+      await runRound({ fleet, blow }, draws.fork(), round)
+      const ended = now()
+      done.acknowledged += acknowledged(fleet) - before
       done.rounds++
-      const listed = await inspect(fleet.node('a'), log, at)
+      const loss = await settleLoss(fleet)
+      const at = now() + 2
+      const listed = new Map<Tenant, ReadonlySet<string>>()
+      for (const tenant of fleet.tenants) {
+        listed.set(tenant, await inspectAccount(fleet.clientOf(tenant), tenant.log, at, CLIENTS))
+      }
       await inspectNodes(fleet)
-      log.settle(listed)
-      progress(`round ${round + 1} of ${rounds}, ${blow}: ${done.acknowledged} acknowledged`)
+      for (const [{ log }, cids] of listed) log.settle(cids)
+      const times = `${seconds(began, ended)} s, inspected in ${seconds(ended, now())} s`
+      progress(`round ${round + 1} of ${rounds}, ${blow}: ${done.acknowledged} acknowledged${loss}; ${times}`)
     }
     await checkEmptied(fleet)
     return done
@@ -54,39 +64,63 @@ export async function tortureFleet({ rounds, seed, minutes, progress = () => {} 
   }
 }
 
+function acknowledged(fleet: TorturedFleet): number {
+  return fleet.tenants.reduce((sum, { log }) => sum + log.acknowledged, 0)
+}
+
+function seconds(from: number, to: number): number {
+  return Math.round((to - from) / 1_000)
+}
+
 interface Struck {
   fleet: TorturedFleet
-  log: AccountLog
   blow: Blow
 }
 
-/** Runs the load and one failure. Resolves when all nodes run again, with a time later than any acknowledgement. */
-async function runRound({ fleet, log, blow }: Struck, draws: Draws, round: number): Promise<number> {
+/** Runs the load and one failure. Resolves when all nodes run again. */
+async function runRound({ fleet, blow }: Struck, draws: Draws, round: number): Promise<void> {
   await fleet.startAll()
+  const pauseMs = isLong(blow) ? PAUSE_MS : 0
+  const label = `round ${round}`
   if (blow !== SET_BACK) {
-    await underLoad({ fleet, log, label: `round ${round}` }, draws, async () => BLOWS[blow](fleet, draws))
-    return now() + 2
+    return underLoad({ fleet, label, first: 0, pauseMs }, draws, async () => BLOWS[blow](fleet, draws))
   }
   const setBack = await fleet.postgres.snapshot()
   const from = now()
-  await underLoad({ fleet, log, label: `round ${round}` }, draws, async () => undefined)
+  // New clients keep the earlier content: the restored records of removed content have none.
+  const first = (round + 1) * 2 * CLIENTS
+  await underLoad({ fleet, label, first, pauseMs }, draws, async () => undefined)
   await setBack()
-  log.undo(from, now())
-  await underLoad({ fleet, log, label: `round ${round} later` }, draws, async () => undefined)
-  return now() + 2
+  for (const { log } of fleet.tenants) log.undo(from, now())
+  await underLoad({ fleet, label: `${label} later`, first, pauseMs }, draws, async () => undefined)
+}
+
+interface Loaded {
+  fleet: TorturedFleet
+  /** Prefix of the names and contents. */
+  label: string
+  /** Number of the first client. */
+  first: number
+  /** Pause of each client after a step, in ms. */
+  pauseMs: number
 }
 
 /** Runs requests, and in the middle a failure. */
 async function underLoad(
-  { fleet, log, label }: { fleet: TorturedFleet; log: AccountLog; label: string },
+  { fleet, label, first, pauseMs }: Loaded,
   draws: Draws,
   strike: () => Promise<void>,
 ): Promise<void> {
-  const loads = IDS.flatMap((through, i) =>
-    [through, IDS[(i + 1) % IDS.length] ?? through].map(
-      id => new Load(fleet.node(through).clientOf(clusterOf(id)), log, false, true),
-    ),
-  )
+  const [owner, guest] = fleet.tenants
+  // Through each node the owner stores in its cluster, and the guest in that of its neighbour, partly the same content.
+  const loads = IDS.flatMap((through, i) => {
+    const common = `${label} common ${i}`
+    const load = (tenant: Tenant, cluster: Id): Load => {
+      const extras = { common, theirs: [], isGuest: tenant === guest, first: first + i * WORKERS, pauseMs }
+      return new Load(fleet.clientOf(tenant, through, cluster), tenant.log, false, true, extras)
+    }
+    return [load(owner, through), load(guest, IDS[(i + 1) % IDS.length] ?? through)]
+  })
   const answered = (each: number) => Promise.race(loads.map(load => load.answered(each)))
   try {
     const soon = answered(1 + draws.below(MOST_ANSWERS)).then(() => sleep(draws.below(LATER_MS)))

@@ -1,48 +1,76 @@
 import assert from 'node:assert/strict'
-import { copyFile, mkdir } from 'node:fs/promises'
+import { copyFile, mkdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import pg from 'pg'
 import { fixedPort } from '../../support/fixed-port.ts'
 import { startPostgres, type TestPostgres } from '../../support/postgres-server.ts'
+import { AccountLog } from '../account-log.ts'
+import type { Client } from '../client.ts'
 import { TortureServer } from '../torture-server.ts'
 
+/** Places of nodes. A place keeps its port, and gets another node if its node was lost or has retired. */
 export const IDS = ['a', 'b', 'c'] as const
 export type Id = (typeof IDS)[number]
 
 /** Difference between each node's clock and the database's, in ms. Two nodes differ by two seconds. */
 const CLOCKS: Readonly<Record<Id, number>> = { a: 0, b: 1_000, c: -1_000 }
+/** Difference between the clocks of a node and the test, and some time for the removal of expired records. */
+const SKEW_MS = 2_000
 
 const cluster = { label: '', region: '', country: null, gateways: [] }
+
+/** An account, and the log of its requests. */
+export interface Tenant {
+  id: string
+  /** API key; undefined for the owner. */
+  key: string | undefined
+  log: AccountLog
+}
+
+const GUEST = { email: 'guest@example.org', key: 'torture-of-the-second-account-0123456789' }
+
+interface Place {
+  port: number
+  /** Id of its node. */
+  node: string
+  /** Number of nodes that it has had. */
+  nodes: number
+  server: TortureServer | null
+}
 
 /** Three nodes on one database, in their own processes with fixed ports. Each keeps a cluster. */
 export class TorturedFleet {
   readonly #home: string
-  readonly #ports: ReadonlyMap<Id, number>
-  readonly #nodes = new Map<Id, TortureServer>()
+  readonly #places: ReadonlyMap<Id, Place>
+  /** Place whose node keeps the cluster of a place, in the configuration of the next start. */
+  readonly #homes = new Map<Id, Id>(IDS.map(id => [id, id]))
   readonly #url: string
   readonly postgres: TestPostgres
+  /** The owner, and a guest. */
+  readonly tenants: readonly [Tenant, Tenant] = [
+    { id: '', key: undefined, log: new AccountLog(SKEW_MS) },
+    { id: '', key: GUEST.key, log: new AccountLog(SKEW_MS) },
+  ]
 
-  private constructor(home: string, postgres: TestPostgres, url: string, ports: ReadonlyMap<Id, number>) {
+  private constructor(home: string, postgres: TestPostgres, url: string, places: ReadonlyMap<Id, Place>) {
     this.#home = home
     this.postgres = postgres
     this.#url = url
-    this.#ports = ports
+    this.#places = places
   }
 
   /** Starts the database and all nodes. The caller stops them with {@link close}. */
   static async open(home: string): Promise<TorturedFleet> {
     const postgres = await startPostgres()
-    const ports = new Map<Id, number>()
-    for (const id of IDS) ports.set(id, await fixedPort())
-    const fleet = new TorturedFleet(home, postgres, await postgres.fresh(), ports)
+    const places = new Map<Id, Place>()
+    for (const id of IDS) places.set(id, { port: await fixedPort(), node: id, nodes: 1, server: null })
+    const fleet = new TorturedFleet(home, postgres, await postgres.fresh(), places)
     try {
       const [first, ...others] = IDS
       await fleet.start(first)
-      for (const id of others) {
-        // All nodes need the same key: each decrypts secrets that another has encrypted in the database.
-        await mkdir(fleet.directory(id), { mode: 0o700 })
-        await copyFile(join(fleet.directory(first), 'data.key'), join(fleet.directory(id), 'data.key'))
-      }
+      const accounts = await fleet.ask<{ id: string }>("SELECT id FROM accounts ORDER BY role = 'owner' DESC")
+      for (const [i, tenant] of fleet.tenants.entries()) tenant.id = accounts[i]?.id ?? ''
+      for (const id of others) await fleet.#makeDirectory(id, first)
       await fleet.startAll()
       return fleet
     } catch (error) {
@@ -52,43 +80,80 @@ export class TorturedFleet {
   }
 
   directory(id: Id): string {
-    return join(this.#home, id)
+    return join(this.#home, this.nameOf(id))
+  }
+
+  /** Returns the id of the node at a place. */
+  nameOf(id: Id): string {
+    return this.#place(id).node
   }
 
   node(id: Id): TortureServer {
-    const node = this.#nodes.get(id)
-    assert.ok(node, `node ${id} is away`)
-    return node
+    const { server } = this.#place(id)
+    assert.ok(server, `node ${id} is away`)
+    return server
+  }
+
+  /** Returns a client of an account for all clusters, or for that of a place. */
+  clientOf({ key }: Tenant, through: Id = 'a', cluster: Id | null = null): Client {
+    return this.node(through).clientOf(cluster && clusterOf(cluster), key)
   }
 
   async start(id: Id): Promise<void> {
-    const port = this.#ports.get(id) ?? 0
+    const place = this.#place(id)
+    const homeOf = (other: Id): string => this.nameOf(this.#homes.get(other) ?? other)
     const options = {
       database: this.#url,
-      node: { id, url: `http://127.0.0.1:${port}` },
-      clusters: IDS.map(node => ({ ...cluster, id: clusterOf(node), node })),
+      node: { id: place.node, url: `http://127.0.0.1:${place.port}` },
+      clusters: IDS.map(other => ({ ...cluster, id: clusterOf(other), node: homeOf(other) })),
       defaultCluster: clusterOf('a'),
       network: { enabled: false },
     }
     const environment = { TORTURE_CLOCK_MS: String(CLOCKS[id]) }
-    this.#nodes.set(id, await TortureServer.start(this.directory(id), { options, port, environment }))
+    const accounts = { [GUEST.email]: GUEST.key }
+    place.server = await TortureServer.start(this.directory(id), { options, port: place.port, environment, accounts })
   }
 
   async startAll(): Promise<void> {
-    for (const id of IDS) if (!this.#nodes.has(id)) await this.start(id)
+    for (const id of IDS) if (this.#place(id).server === null) await this.start(id)
   }
 
   async kill(id: Id): Promise<void> {
-    const node = this.#nodes.get(id)
-    this.#nodes.delete(id)
-    await node?.kill()
+    const place = this.#place(id)
+    const { server } = place
+    place.server = null
+    await server?.kill()
+  }
+
+  /** Stops a node as an operator does, or kills it. */
+  async end(id: Id, isKilled: boolean): Promise<void> {
+    if (isKilled) return this.kill(id)
+    const place = this.#place(id)
+    const { server } = place
+    place.server = null
+    await server?.stop()
+  }
+
+  /** Puts the cluster of a place on the node of another, in the configuration of the next starts. */
+  setHome(id: Id, home: Id): void {
+    this.#homes.set(id, home)
+  }
+
+  /** Deletes the directory of a node that does not run, and makes an empty one. By default its node gets a new id. */
+  async replace(id: Id, keepsId = false): Promise<void> {
+    const place = this.#place(id)
+    assert.equal(place.server, null)
+    await rm(this.directory(id), { recursive: true })
+    place.nodes++
+    if (!keepsId) place.node = `${id}${place.nodes}`
+    await this.#makeDirectory(id, IDS.find(other => other !== id) ?? id)
   }
 
   /** Runs a statement on the database. */
-  async ask<Row extends object>(text: string): Promise<Row[]> {
+  async ask<Row extends object>(text: string, values: readonly unknown[] = []): Promise<Row[]> {
     const client = await this.connect()
     try {
-      return (await client.query<Row>(text)).rows
+      return (await client.query<Row>(text, [...values])).rows
     } finally {
       await client.end()
     }
@@ -106,6 +171,18 @@ export class TorturedFleet {
   async close(): Promise<void> {
     for (const id of IDS) await this.kill(id)
     await this.postgres.stop()
+  }
+
+  #place(id: Id): Place {
+    const place = this.#places.get(id)
+    assert.ok(place)
+    return place
+  }
+
+  /** All nodes need the same key: each decrypts secrets that another has encrypted in the database. */
+  async #makeDirectory(id: Id, other: Id): Promise<void> {
+    await mkdir(this.directory(id), { mode: 0o700 })
+    await copyFile(join(this.directory(other), 'data.key'), join(this.directory(id), 'data.key'))
   }
 }
 
