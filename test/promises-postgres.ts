@@ -53,8 +53,8 @@ const promises: readonly KeptPromise[] = [
   {
     promise: 'the directory of a node that was given up cannot join again',
     file: 'adapters/postgres/join-fleet.ts',
-    find: '  if (!isGivenUp(own)) return\n',
-    replace: "  if (own.name !== '') return\n",
+    find: "  if (isOwnLost && (own.state === 'retired' || !isAsNew)) throw",
+    replace: '  if (isOwnLost && isAsNew && !isAsNew) throw',
     test: joined('refuses the directory of a node that was'),
   },
   {
@@ -1097,8 +1097,8 @@ const promises: readonly KeptPromise[] = [
   {
     promise: 'a batch is bounded, and accounts take turns in it',
     file: 'adapters/postgres/account-batches.ts',
-    find: 'if (!fits && taken.length > 0) return taken',
-    replace: 'if (!fits && taken.length < 0) return taken',
+    find: 'if (!takesRoom(room, call) && taken.length > 0) return taken',
+    replace: 'if (!takesRoom(room, call) && taken.length < 0) return taken',
     test: { file: 'test/adapters/postgres/account-batches.test.ts', name: 'accounts take turns when a batch is full' },
   },
   {
