@@ -18,6 +18,7 @@ export const LONG_TESTS: Readonly<Record<string, readonly string[]>> = {
   'plans of statements at a million rows': ['test/adapters/postgres/plans.test.ts'],
   'benchmarks at a tiny size': ['test/bench/bench.test.ts', 'test/bench/clients.test.ts'],
   'browsers, beyond one pass': [
+    'test/adapters/console/fleet-nodes.test.ts',
     'test/adapters/console/page/account.test.ts',
     'test/adapters/console/page/all-matching.test.ts',
     'test/adapters/console/page/content.test.ts',
@@ -67,6 +68,7 @@ export const LONG_TESTS: Readonly<Record<string, readonly string[]>> = {
     'test/adapters/fleet/fleet-takedowns.test.ts',
     'test/adapters/fleet/handed-over.test.ts',
     'test/adapters/fleet/retire.test.ts',
+    'test/adapters/fleet/forgotten-processes.test.ts',
     'test/adapters/fleet/set-back.test.ts',
     'test/adapters/holdfast/remote-backend.test.ts',
     'test/adapters/holdfast/two-servers.test.ts',

@@ -1,20 +1,19 @@
-import type { KnownNode, NodeStats } from '../../../client/index.ts'
+import type { NodeStats } from '../../../client/index.ts'
 import { html } from '../markup.ts'
 import { useSession } from '../session.ts'
 import { FieldProblem } from '../widgets/field.ts'
 import { formatAge, shownBytes, shownCount } from '../widgets/shown-values.ts'
 import { useNow } from '../widgets/use-now.ts'
+import { LostCard } from './lost-card.ts'
+import { NodesCard } from './nodes-card.ts'
 import { useWatch } from './use-watch.ts'
 
 type RemoteCluster = NonNullable<NodeStats['clusters']>[number]
 
-const LOOKS: Readonly<Record<KnownNode['state'], string>> = { up: 'good', leaving: 'wait', down: 'bad' }
-
-/** Shows the clusters on other systems with their waiting placements, and the nodes of the catalogue. */
+/** Shows the clusters on other systems with their waiting placements, the nodes of the catalogue, and what was lost with them. */
 export function ClustersView() {
   const { client, clusters } = useSession()
   const stats = useWatch(signal => client.owner.stats(signal), [client])
-  const nodes = useWatch(signal => client.owner.nodes(signal), [client])
   const remote = stats.value?.clusters ?? []
   const others = new Set(remote.flatMap(one => one.clusters))
   const own = clusters.filter(({ id }) => !others.has(id))
@@ -26,17 +25,8 @@ export function ClustersView() {
       ${remote.length > 0 && html`<${Remote} clusters=${remote} />`}
       ${own.length > 0 && html`<p class="hint">On this node: ${own.map(({ id }) => id).join(', ')}</p>`}
     </section>
-    <section class="card" aria-labelledby="nodes-title">
-      <h2 id="nodes-title">Nodes</h2>
-      <${FieldProblem} text=${nodes.error} />
-      ${nodes.value?.length === 0 && html`<p class="empty">This node runs alone.</p>`}
-      <ul class="uploads">${nodes.value?.map(
-        ({ id, url, state }) => html`<li key=${id}>
-          <div class="what">${id}<span class="under">${url}</span></div>
-          <span class=${`badge ${LOOKS[state]}`}>${state}</span>
-        </li>`,
-      )}</ul>
-    </section>
+    <${NodesCard} />
+    <${LostCard} />
   </div>`
 }
 

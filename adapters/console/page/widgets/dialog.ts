@@ -17,7 +17,8 @@ export function Dialog({ title, onClose, isWide = false, children }: DialogProps
     const { current } = dialog
     current?.showModal()
     // The browser would focus the close button.
-    const first = current?.querySelector<HTMLElement>('form input:not([hidden]), .secret')
+    const find = (selector: string) => current?.querySelector<HTMLElement>(selector)
+    const first = find('form input:not([hidden]), .secret') ?? find('form select')
     first?.focus()
     if (first instanceof HTMLInputElement) first.select()
     return () => current?.close()

@@ -2,7 +2,7 @@ import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Page } from 'playwright-core'
 import { describe, test } from 'vitest'
-import { HoldfastClient } from '../../../../adapters/client/index.ts'
+import { HoldfastClient, type KnownNode } from '../../../../adapters/client/index.ts'
 import { MemoryCluster } from '../../../clusters/memory-cluster.ts'
 import { inBrowser } from '../../../support/browser.ts'
 import { type ConsoleServer, fillInKey } from '../../../support/console-server.ts'
@@ -91,6 +91,14 @@ describe('the owner’s part of the console', { ...inBrowser, timeout: 240_000 }
             await main(page).getByText(shown).first().waitFor()
             await look(section)
           }
+          await goTo(page, 'owner/clusters')
+          await page.getByRole('button', { name: 'Retire one' }).click()
+          await look('node-retire')
+          await page.keyboard.press('Escape')
+          await page.getByRole('button', { name: 'Forget three' }).click()
+          await dialog(page).getByLabel('Type three to confirm').fill('thre')
+          await look('node-forget')
+          await page.keyboard.press('Escape')
           await goTo(page, 'owner/accounts')
           await page.getByRole('button', { name: 'New account' }).click()
           await look('account-dialog')
@@ -151,6 +159,17 @@ async function fill(server: ConsoleServer, root: string): Promise<void> {
   })
 }
 
+const LOST = { account: 'x', clusterId: 'near', cid: CLAIMED, name: null, size: 1_234_567, node: 'five' }
+
+let numbers = 0
+function node(id: string, of: Partial<KnownNode>): KnownNode {
+  return {
+    ...{ id, url: `http://${id}.internal:4100`, number: ++numbers, state: 'up', membership: 'active', isLocked: true },
+    ...{ since: new Date(Date.now() - 7_200_000).toISOString(), seenAt: null, records: 1_234, bytes: 5e9, total: null },
+    ...of,
+  }
+}
+
 /** Changes real answers to states that only days, several machines or damage bring about. */
 async function stub(page: Page): Promise<void> {
   const change = (path: string, to: (answer: Record<string, unknown>) => unknown): Promise<unknown> =>
@@ -180,9 +199,26 @@ async function stub(page: Page): Promise<void> {
   }))
   await change('/nodes', () => ({
     nodes: [
-      { id: 'one', url: 'http://one.internal:4100', state: 'up' },
-      { id: 'two', url: `http://${'two'.repeat(20)}.internal:4100`, state: 'leaving' },
-      { id: 'three', url: 'http://three.internal:4100', state: 'down' },
+      node('one', {}),
+      node('two', { url: `http://${'two'.repeat(20)}.internal:4100`, state: 'leaving' }),
+      node('three', { state: 'down', isLocked: false }),
+      node('four', { membership: 'retiring', total: 4_000 }),
+      node('five', { state: 'down', isLocked: false, membership: 'forgetting', total: 1_600 }),
+      node('other', {}),
+      node('six', { state: 'down', isLocked: false, membership: 'retired', records: 0, bytes: 0, total: 12 }),
+      node('seven', { state: 'down', isLocked: false, membership: 'forgotten', records: 0, bytes: 0, total: 1 }),
+    ],
+  }))
+  await change('/lost*', () => ({
+    next: 'the next page',
+    records: [
+      { ...LOST, uploadId: 'u1', status: 'failed', reason: 'lost with node five', name: 'a photograph.jpg' },
+      {
+        ...LOST,
+        uploadId: 'u2',
+        status: 'pinning',
+        reason: 'the node five was given up: the content is fetched again',
+      },
     ],
   }))
   await change('/backups', answer => ({
