@@ -139,7 +139,7 @@ const promises: readonly KeptPromise[] = [
     file: 'adapters/postgres/join-fleet.ts',
     find: 'former.includes(node.name) && isGivenUp(node)',
     replace: "former.includes('') && isGivenUp(node)",
-    test: { file: 'test/adapters/postgres/join-fleet.test.ts', name: 'a directory that was renamed before a crash' },
+    test: { file: 'test/adapters/postgres/join-fleet.test.ts', name: 'a directory renamed before a crash' },
   },
   {
     promise: 'returning content changes no more records than webhooks can send',
@@ -147,7 +147,7 @@ const promises: readonly KeptPromise[] = [
     find: 'for (const { record, backendId } of records.slice(room)) {',
     replace:
       'first.push(...records.slice(room))\n      for (const { record, backendId } of records.slice(records.length)) {',
-    test: offers('webhooks are told of all records that'),
+    test: offers('webhooks send each record that becomes'),
   },
   {
     promise: 'an upload reads no other records of its account',

@@ -53,6 +53,7 @@ describe.each(hosts.map(host => ({ host, name: host.name })))('the owner’s rou
     ['GET', '/backups'],
     ['GET', '/deliveries'],
     ['GET', '/nodes'],
+    ['GET', '/lost'],
     ['POST', '/accounts', { email: `made-by-${host.name.replaceAll(/\W/g, '')}@example.org`, plan: 'free' }],
   ] as const
 
@@ -99,6 +100,21 @@ describe.each(hosts.map(host => ({ host, name: host.name })))('the owner’s rou
       expect(Number(whole.header('x-ratelimit-remaining'))).toBeGreaterThan(0)
     },
   )
+
+  test('a single node can neither retire nor be forgotten', async () => {
+    const ask = (path: string, body: object) =>
+      client.request('POST', `/admin/v1/nodes/${path}`, {
+        headers: { ...owner, 'content-type': 'application/json' },
+        body: JSON.stringify(body),
+      })
+    for (const [path, body] of [
+      ['a/retire', { to: 'b' }],
+      ['a/forget', {}],
+    ] as const) {
+      const { status, json } = await ask(path, body)
+      expect([path, status, json]).toMatchObject([path, 404, { code: 'NOT_FOUND', message: 'this node runs alone' }])
+    }
+  })
 
   test('a password link of an owner takes a session', async () => {
     const user = await engine.accounts.create({ email: `linked@${host.name}.example`, plan: 'free' })

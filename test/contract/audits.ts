@@ -9,6 +9,7 @@ import { keyAudits } from './audits-keys.ts'
 import { limitAudits } from './audits-limits.ts'
 import { listAudits } from './audits-lists.ts'
 import { mannerAudits } from './audits-manners.ts'
+import { nodeAudits } from './audits-nodes.ts'
 import { offerAudits } from './audits-offers.ts'
 import { passwordLinkAudits } from './audits-password-links.ts'
 import { pinAudits } from './audits-pins.ts'
@@ -45,6 +46,7 @@ export const audits: readonly Audit[] = [
   ...jobAudits,
   ...urlAudits,
   ...offerAudits,
+  ...nodeAudits,
   ...statusAudits,
   ...dialectAudits,
   ...textAudits,

@@ -190,7 +190,7 @@ describe('a node that is lost with its disk', { timeout: 180_000, ...needsPostgr
     return answer.status
   }
 
-  test('joins as a new node if it returns, and gives its content back', async () => {
+  test('joins as a new node if it returns, and returns its content', async () => {
     await withThree(async three => {
       const { upload, states, account } = three
       const uploads = [await upload('one', 'third'), await upload('two', 'third')]

@@ -91,7 +91,7 @@ describe('joining a fleet', needsPostgres, () => {
     expect(await waiting()).toEqual(['dir-d'])
   })
 
-  test('a directory that was renamed before a crash joins as a new node', async () => {
+  test('a directory renamed before a crash joins as a new node', async () => {
     await joinAs('dir-a', 'a')
     await joinAs('dir-c', 'c')
     await database.transaction(sql => changeState(sql, 'dir-c', { from: 'active', to: 'forgotten' }))

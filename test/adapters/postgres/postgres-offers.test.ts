@@ -131,7 +131,7 @@ describe('nodes on a database that was set back', needsPostgres, () => {
     })
   })
 
-  test('webhooks are told of all records that become complete', async () => {
+  test('webhooks send each record that becomes complete', async () => {
     await withNode(database, 'here', async node => {
       const ids = Array.from({ length: 12 }, (_, i) => `lost ${i}`)
       await commit(node, [record('whole')])
