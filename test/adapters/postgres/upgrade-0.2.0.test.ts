@@ -45,7 +45,8 @@ function killAtSteps(node: NodeProcess): Promise<number> {
 
 const options = {
   ...needs(canRun, 'there is no PostgreSQL of this machine, or the history does not reach back to 0.2.0'),
-  timeout: 600_000,
+  // A kill at every step takes some 20 minutes on a busy machine.
+  timeout: 3_600_000,
 }
 
 interface OldFleet {
