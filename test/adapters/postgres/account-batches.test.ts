@@ -179,7 +179,7 @@ describe('batches of accounts', () => {
     expect([settled, later, batches.begun[3]?.getLock()]).toEqual([['failed a1'], ['did a2'], []])
   })
 
-  test('the next eight batches of a locked account wait for it at once', async () => {
+  test('the next eight batches of a locked account wait at once', async () => {
     const batches = new Batches()
     batches.add(['a0'])
     await batches.settle()

@@ -186,6 +186,6 @@ export class TorturedFleet {
   }
 }
 
-export function clusterOf(id: Id): string {
+function clusterOf(id: Id): string {
   return `of-${id}`
 }
