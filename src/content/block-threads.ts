@@ -1,5 +1,7 @@
 import { availableParallelism } from 'node:os'
 import { Worker } from 'node:worker_threads'
+import { ShareQueue } from '../concurrency/share-queue.ts'
+import { currentOwner } from '../concurrency/work.ts'
 import { HoldfastError } from '../domain/errors.ts'
 import type { ThreadAnswer, ThreadTask } from './block-thread.ts'
 
@@ -10,9 +12,8 @@ const CHUNKS = 64
 /** Enough for one upload. */
 const FEWEST_CHUNKS = 8
 
-interface Waiting {
-  give: (chunk: SharedArrayBuffer) => void
-}
+/** Gives a chunk to a caller that waits for one. */
+type Give = (memory: SharedArrayBuffer) => void
 
 /**
  * Pool of shared memory that threads can use without a copy. Node.js frees memory that a thread has seen only when the
@@ -23,8 +24,8 @@ export class ChunkPool {
   readonly #free: SharedArrayBuffer[] = []
   /** Views of the chunks in use, by memory. */
   readonly #out = new Map<ArrayBufferLike, Uint8Array>()
-  /** An upload waits for one chunk at a time, so concurrent uploads take turns. */
-  readonly #waiting = new Set<Waiting>()
+  /** Accounts take turns. An upload waits for one chunk at a time, so the uploads of one account take turns, too. */
+  readonly #waiting = new ShareQueue<Give>()
   #made = 0
 
   /** @param capacity maximum number of chunks of {@link CHUNK_BYTES} */
@@ -76,9 +77,10 @@ export class ChunkPool {
     const { buffer } = chunk
     if (this.#out.get(buffer) !== chunk || !(buffer instanceof SharedArrayBuffer)) return
     this.#out.delete(buffer)
-    const [next] = this.#waiting
-    if (next === undefined) this.#free.push(buffer)
-    else next.give(buffer)
+    const next = this.#waiting.take()
+    if (next === null) return void this.#free.push(buffer)
+    this.#waiting.charge(next.owner, 1)
+    next.item(buffer)
   }
 
   #take(): SharedArrayBuffer {
@@ -98,22 +100,17 @@ export class ChunkPool {
   #next(length: number, signal?: AbortSignal): Promise<Buffer> {
     return new Promise((resolve, reject) => {
       if (signal?.aborted === true) return reject(signal.reason)
-      const leave = (): void => {
-        this.#waiting.delete(waiting)
-        signal?.removeEventListener('abort', onAbort)
-      }
+      const owner = currentOwner()
       const onAbort = (): void => {
-        leave()
+        this.#waiting.remove(owner, give)
         reject(signal?.reason)
       }
-      const waiting: Waiting = {
-        give: memory => {
-          leave()
-          resolve(this.#hand(memory, length))
-        },
+      const give: Give = memory => {
+        signal?.removeEventListener('abort', onAbort)
+        resolve(this.#hand(memory, length))
       }
-      this.#waiting.add(waiting)
-      signal?.addEventListener('abort', onAbort)
+      this.#waiting.add(owner, give)
+      signal?.addEventListener('abort', onAbort, { once: true })
     })
   }
 }

@@ -3,6 +3,7 @@ import { mkdir } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
+import { underName } from '../../src/concurrency/work.ts'
 import { BlockThreads, CHUNK_BYTES, ChunkPool, chunkPool, isShared } from '../../src/content/block-threads.ts'
 import { Chunker } from '../../src/content/unixfs/unixfs-import.ts'
 import { DIRECT } from '../../src/disk/node-file-system.ts'
@@ -71,6 +72,22 @@ describe('a pool of chunks', () => {
     }
     expect(served).toEqual([1, 2, 3])
     expect(pool.made).toBe(1)
+  })
+
+  test('gives chunks to accounts in turns', async () => {
+    const pool = new ChunkPool(1)
+    const first = await pool.move(bytesOf(0))
+    const served: string[] = []
+    const all = ['many', 'many', 'many', 'few'].map(account =>
+      underName(account, async () => {
+        const chunk = await pool.move(bytesOf(1))
+        served.push(account)
+        pool.release(chunk)
+      }),
+    )
+    pool.release(first)
+    await Promise.all(all)
+    expect(served).toEqual(['many', 'few', 'many', 'many'])
   })
 
   test('keeps half of its chunks for whole blocks', async () => {
