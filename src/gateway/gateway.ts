@@ -129,7 +129,8 @@ export function createGateway(dependencies: GatewayDependencies): ApiHandler {
     const routed = siteRoute(request, query, choice, options.host ?? null)
     if ('response' in routed) return routed.response
     const owner = shareOf(request.remoteAddress)
-    await firstTurn(owner, request.signal)
+    const turn = firstTurn(owner, request.signal)
+    if (turn !== null) await turn
     const slot = await slots.enter(owner, request.signal)
     let blocks: RequestBlocks | null = null
     const release = (): void => {

@@ -174,8 +174,12 @@ export class GatewayWorld {
   addDirectory(tree: Tree, liveUntil: number | null = null): Promise<CID> {
     return this.#pinned(liveUntil, async staged => {
       const builder = new DirectoryBuilder(staged)
-      await addEntries(staged, builder, tree, [])
-      return (await builder.finish()).cid
+      try {
+        await addEntries(staged, builder, tree, [])
+        return (await builder.finish()).cid
+      } finally {
+        builder.free()
+      }
     })
   }
 

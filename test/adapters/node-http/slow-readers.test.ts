@@ -46,7 +46,9 @@ async function withSlowReaders(
       const server = createServer(engine).listen(0, '127.0.0.1')
       await once(server, 'listening')
       const { port } = server.address() as AddressInfo
-      const readers = await Promise.all(addresses.map(address => slowReader(port, path, address)))
+      // One after the other, because the shares of the addresses depend on the order of their requests.
+      const readers: Socket[] = []
+      for (const address of addresses) readers.push(await slowReader(port, path, address))
       try {
         await run({ port, path, clock, readers })
       } finally {
