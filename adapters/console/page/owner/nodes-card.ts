@@ -56,6 +56,7 @@ function Row({ node, nodes, ask }: { node: KnownNode; nodes: readonly KnownNode[
   const mayRetire = isMember && state === 'up' && targetsOf(node, nodes).length > 0
   const mayForget = isMember && state === 'down' && !node.isLocked
   const all = total ?? 0
+  const moved = Math.max(0, all - records)
   return html`<li>
     <div class="what"><span>${id}</span>
       <span class="under">${url}</span>
@@ -67,8 +68,8 @@ function Row({ node, nodes, ask }: { node: KnownNode; nodes: readonly KnownNode[
     </div>
     ${
       isChanging &&
-      html`<progress aria-label=${`Progress of ${id}`} max=${Math.max(all, 1)} value=${Math.max(0, all - records)}></progress>
-        <p class="hint" role="status">${membership === 'retiring' ? 'Moved' : 'Taken over'}: ${plural(Math.max(0, all - records), 'pin')} of ${shownCount(all)}</p>`
+      html`<progress aria-label=${`Progress of ${id}`} max=${Math.max(all, 1)} value=${moved}></progress>
+        <p class="hint" role="status">${membership === 'retiring' ? 'Moved' : 'Taken over'}: ${plural(moved, 'pin')} of ${shownCount(all)}</p>`
     }
     ${
       (mayForget || mayRetire) &&
