@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setImmediate } from 'node:timers/promises'
 import { afterEach, beforeEach, expect, test } from 'vitest'
+import { turnSpent } from '../../src/concurrency/turns.ts'
 import { pseudoRandom } from '../support/bytes.ts'
 import { apiRequest, directClient, readBody } from './client.ts'
 import { GatewayWorld } from './world.ts'
@@ -67,6 +68,21 @@ test('idle readers of one address lose their slots to another address', async ()
   const third = from('203.0.113.1')
   world.clock.advance(15_000)
   expect((await third).status).toBe(503)
+})
+
+test('addresses take turns before the gateway looks at their requests', async () => {
+  const cid = await world.addFile('small')
+  const gateway = world.gateway()
+  const served: string[] = []
+  const ask = async (remoteAddress: string): Promise<void> => {
+    await gateway({ ...apiRequest('HEAD', `/ipfs/${cid}`), remoteAddress })
+    served.push(remoteAddress)
+  }
+  const [many, one] = ['198.51.100.1', '203.0.113.1']
+  // The turn is spent, so all requests wait for the next one.
+  while (!turnSpent());
+  await Promise.all([...Array.from({ length: 20 }, () => ask(many)), ask(one)])
+  expect(served.indexOf(one)).toBeLessThan(5)
 })
 
 test('an answer over its time limit fails and releases its content', async () => {

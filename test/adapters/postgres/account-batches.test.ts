@@ -57,6 +57,15 @@ class Batches {
   }
 }
 
+/** Returns batches whose second one waits for the locked account `a`. */
+async function withLockedAccount(): Promise<Batches> {
+  const batches = new Batches()
+  batches.add(['a0'])
+  await batches.settle()
+  batches.begun[0]?.end({ a0: 'aside' })
+  return batches.settle()
+}
+
 describe('batches of accounts', () => {
   test('calls that arrive while a batch runs share the next batch', async () => {
     const batches = new Batches()
@@ -151,11 +160,7 @@ describe('batches of accounts', () => {
   })
 
   test('a batch that waited takes no more than 256 calls', async () => {
-    const batches = new Batches()
-    batches.add(['a0'])
-    await batches.settle()
-    batches.begun[0]?.end({ a0: 'aside' })
-    await batches.settle()
+    const batches = await withLockedAccount()
     batches.add(Array.from({ length: 300 }, (_, i) => `a${i + 1}`))
     expect(batches.begun[1]?.getLock()).toHaveLength(255)
     batches.begun[1]?.end()
@@ -180,11 +185,7 @@ describe('batches of accounts', () => {
   })
 
   test('the next eight batches of a locked account wait at once', async () => {
-    const batches = new Batches()
-    batches.add(['a0'])
-    await batches.settle()
-    batches.begun[0]?.end({ a0: 'aside' })
-    await batches.settle()
+    const batches = await withLockedAccount()
     batches.begun[1]?.end()
     await batches.settle()
     for (let i = 1; i <= 9; i++) {

@@ -13,11 +13,12 @@ test('a migration may take longer than other statements', needsPostgres, async (
     const [{ name } = { name: '' }] = await other.reading.all<{ name: string }>('SELECT current_database() AS name')
     await other.command(`ALTER DATABASE ${name} SET statement_timeout = 50`)
     const holder = await other.connection()
-    await holder.query('BEGIN; LOCK TABLE schema_versions')
+    await holder.query('BEGIN; SET LOCAL idle_in_transaction_session_timeout = 0; LOCK TABLE schema_versions')
     const opened = openMigrated({ url, answerMs: 50 })
     const waiting = `SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`
     while ((await other.reading.first(waiting)) === undefined) await sleep(5)
-    await sleep(200)
+    // The server's limit would end the wait after 50 ms, and the client's limit 15 seconds later.
+    await sleep(15_500)
     await holder.query('ROLLBACK')
     holder.release()
     const database = await opened
