@@ -35,7 +35,7 @@ const delivery = columns<DeliveryRow>({
 })
 
 /** Longer than any attempt. */
-const LEASE_MS = 120_000
+const LEASE_MS = 60_000
 const STATES = withJob('deliveries', 'delivery')
 const ENDED = fragment`
   FROM deliveries ${indexed('deliveries_ended')} WHERE webhook_id = :webhookId AND ${isSet('ended')}`

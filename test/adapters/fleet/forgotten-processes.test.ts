@@ -6,6 +6,7 @@ import { needsPostgres, startPostgres, type TestPostgres } from '../../support/p
 import { type Finished, runHoldfast } from '../../support/server-process.ts'
 import { Receiver } from '../../webhooks/receiver.ts'
 
+/** Longer than the lease of a delivery whose node was killed. */
 const PATIENCE = { timeout: 120_000, interval: 200 }
 /** Often enough to see a state that lasts for one step. */
 const AT_ONCE = { timeout: 60_000, interval: 5 }

@@ -27,6 +27,8 @@ interface Plan {
   roots: number[]
   /** Order of the blocks: each any number of times, or never. */
   order: number[]
+  /** A block that is left out. Null: none is. */
+  absent: number | null
   pieceLength: number
 }
 
@@ -43,6 +45,7 @@ const plans: fc.Arbitrary<Plan> = fc.record({
   ),
   roots: fc.array(fc.nat(MOST_NODES), { minLength: 1, maxLength: 3 }),
   order: fc.array(fc.nat(MOST_NODES), { minLength: 8, maxLength: 4 * MOST_NODES }),
+  absent: fc.option(fc.nat(MOST_NODES), { freq: 1 }),
   pieceLength: fc.constantFrom(100, 4_096, 100_000),
 })
 
@@ -64,7 +67,7 @@ function nodeOf({ kind, size }: NodePlan, index: number, children: CID[]): Block
 function build({ nodes }: Plan): Block[] {
   const blocks: Block[] = []
   for (const [index, node] of nodes.entries()) {
-    const children = node.kind === 'raw' ? [] : node.children.filter(child => child < index)
+    const children = node.kind === 'raw' || index === 0 ? [] : node.children.map(child => child % index)
     const links = children.flatMap(child => blocks[child]?.cid ?? [])
     blocks.push(nodeOf(node, index, links))
   }
@@ -96,7 +99,9 @@ test('any CAR is pinned exactly if it is whole; nothing else stays', async () =>
     const check = fc.asyncProperty(plans, async plan => {
       const blocks = build(plan)
       const roots = plan.roots.flatMap(root => blocks[root % blocks.length]?.cid ?? [])
-      const written = plan.order.flatMap(index => blocks[index % blocks.length] ?? [])
+      const absent = plan.absent === null ? null : blocks[plan.absent % blocks.length]
+      const present = blocks.filter(block => block !== absent)
+      const written = plan.order.flatMap(index => present[index % present.length] ?? [])
       const wanted = needed(roots, written)
       const car = streamOf(await carOf(roots, written), plan.pieceLength)
       const imported = engine.pins.importCar(car, { account })

@@ -222,7 +222,7 @@ describe('content in the console', { ...inBrowser, timeout: 240_000 }, () => {
         await showAs(opened, cid, state)
         await look(`pin-${name}`)
       }
-      await page.unroute('**/api/v3/status/**')
+      await page.unrouteAll({ behavior: 'wait' })
       const { release } = hold(server, '/status/')
       await goTo(page, 'content')
       await goTo(page, `pin/${cid}`)
@@ -235,7 +235,7 @@ describe('content in the console', { ...inBrowser, timeout: 240_000 }, () => {
 
 /** Shows a pin as the server would describe it in another state. */
 async function showAs({ page }: Opened, cid: string, state: Partial<Status>): Promise<void> {
-  await page.unroute('**/api/v3/status/**')
+  await page.unrouteAll({ behavior: 'wait' })
   await page.route('**/api/v3/status/**', async route => {
     const response = await route.fetch()
     await route.fulfill({ response, json: { ...(await response.json()), ...state } })
