@@ -12,20 +12,27 @@ export interface Loaded {
 const MOST_BYTES = 32 * 1024 ** 2
 /** Larger raw blocks cost their readers less than sending them does. */
 const SMALL_BYTES = 32 * 1024
-/** Memory of an entry without its block. */
-const ENTRY_BYTES = 1024
+/** Memory of an entry without its block, measured. */
+const ENTRY_BYTES = 2_048
 /** Memory of a link: its offsets and its size. */
 const LINK_BYTES = 16
+/** Nodes that are not used for this long are dropped. Otherwise the cache would fill up with removed content. */
+const UNUSED_MS = 300_000
+
+type Cached = Loaded & { usedAt: number }
 
 /**
  * Caches recently read directories, file nodes and small files of one raw block, so that repeated requests read and hash
  * the same block once. Other leaves are not cached.
  */
 export class NodeCache {
-  readonly #nodes: LRUCache<string, Loaded>
+  readonly #nodes: LRUCache<string, Cached>
+  readonly #now: () => number
 
-  constructor(bytes: number = MOST_BYTES) {
-    this.#nodes = new LRUCache({
+  /** @param now a clock in ms */
+  constructor(bytes: number = MOST_BYTES, now: () => number = () => performance.now()) {
+    this.#now = now
+    this.#nodes = new LRUCache<string, Cached>({
       maxSize: Math.max(1, Math.min(Math.floor(bytes), MOST_BYTES)),
       sizeCalculation: sizeOf,
     })
@@ -40,11 +47,24 @@ export class NodeCache {
     const isCached = cid.code === CODEC.dagPb || cid.code === CODEC.raw
     const key = isCached ? dagKey(cid) : ''
     const known = isCached ? this.#nodes.get(key) : undefined
-    if (known !== undefined) return known
+    if (known !== undefined) {
+      known.usedAt = this.#now()
+      return known
+    }
     const block = await read(cid)
-    const loaded = { block, node: decodeNode(cid, block) }
+    const loaded = { block, node: decodeNode(cid, block), usedAt: this.#now() }
+    this.#dropUnused(loaded.usedAt - UNUSED_MS)
     if (isCached && (cid.code === CODEC.dagPb || block.length <= SMALL_BYTES)) this.#nodes.set(key, loaded)
     return loaded
+  }
+
+  #dropUnused(since: number): void {
+    let unused = 0
+    for (const node of this.#nodes.rvalues()) {
+      if (node === undefined || node.usedAt >= since) break
+      unused++
+    }
+    for (; unused > 0; unused--) this.#nodes.pop()
   }
 }
 

@@ -10,6 +10,8 @@ import type { ContentOrigin, HeldContent } from './request-blocks.ts'
 
 /** Size of the cache. Leaves are not cached, because paths and ranges reuse only blocks with links. */
 const CACHE_BYTES = 32 * 1024 ** 2
+/** Memory of an entry without its block. Otherwise tiny blocks would fill many times the memory. */
+const ENTRY_BYTES = 1_024
 
 /** The fetcher shares its capacity fairly between owners. */
 const OWNER = 'gateway'
@@ -22,7 +24,7 @@ export class NetworkContent implements ContentOrigin {
   readonly #timeoutMs: number
   readonly #nodes = new LRUCache<string, Uint8Array>({
     maxSize: CACHE_BYTES,
-    sizeCalculation: bytes => bytes.length + 1,
+    sizeCalculation: bytes => bytes.length + ENTRY_BYTES,
   })
 
   constructor(fetcher: BlockFetcher, clock: Clock, timeoutMs: number) {

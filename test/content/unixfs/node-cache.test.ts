@@ -24,7 +24,7 @@ test('reads a small raw block once, and a large one each time', async () => {
 })
 
 test('keeps small raw blocks within its memory', async () => {
-  const cache = new NodeCache(10_000)
+  const cache = new NodeCache(12_500)
   let count = 0
   for (const fill of [1, 2, 3, 1]) {
     const bytes = Buffer.alloc(4_096, fill)
@@ -34,4 +34,26 @@ test('keeps small raw blocks within its memory', async () => {
     })
   }
   expect(count).toBe(4)
+})
+
+test('drops blocks that nobody has used for five minutes', async () => {
+  let now = 0
+  const cache = new NodeCache(undefined, () => now)
+  const read: number[] = []
+  const load = async (fill: number): Promise<void> => {
+    const bytes = Buffer.alloc(100, fill)
+    await cache.load(await rawCid(bytes), async () => {
+      read.push(fill)
+      return bytes
+    })
+  }
+  await load(1)
+  await load(2)
+  now = 200_000
+  await load(1)
+  now = 400_000
+  await load(3)
+  await load(1)
+  await load(2)
+  expect(read).toEqual([1, 2, 3, 2])
 })
