@@ -1,6 +1,7 @@
 import type { StatusChange } from '../catalogue/fetches.ts'
 import type { MovedRoot, Retirements, RetiringNode, RetiringRoot } from '../catalogue/retirements.ts'
 import type { StagingBackend } from '../clusters/staging-backend.ts'
+import { Semaphore } from '../concurrency/semaphore.ts'
 import { nextTurn, turnSpent } from '../concurrency/turns.ts'
 import type { BlockSource } from '../content/block-source.ts'
 import type { Clock } from '../domain/clock.ts'
@@ -24,12 +25,15 @@ type Taken = MovedRoot & Awaited<ReturnType<typeof takeDag>>
 
 /** DAGs that are copied concurrently. */
 const AT_ONCE = 8
+/** DAGs that are copied before their records are moved. The records wait for their accounts, which others use, too. */
+const STEP = 50
 
 /** Copies the content of retiring nodes to this node, and switches the records. A kill loses at most one step. */
 export class Retirement {
   readonly #parts: RetirementParts
-  /** Content that could not be copied, by its id, so that each is logged once. */
-  readonly #refused = new Set<number>()
+  readonly #copying = new Semaphore(AT_ONCE)
+  /** How often content could not be copied, by the id of its root. */
+  readonly #refusals = new Map<number, number>()
 
   constructor(parts: RetirementParts) {
     this.#parts = parts
@@ -49,8 +53,8 @@ export class Retirement {
     let count = 0
     for (let after: number | null = 0; after !== null; ) {
       const { roots, last } = await this.#parts.retirements.roots(node, after)
-      for (let i = 0; i < roots.length; i += AT_ONCE) {
-        count += await this.#moveSome(node, roots.slice(i, i + AT_ONCE), signal)
+      for (let i = 0; i < roots.length; i += STEP) {
+        count += await this.#moveSome(node, roots.slice(i, i + STEP), signal)
         await nextTurn(signal)
       }
       after = last
@@ -60,7 +64,8 @@ export class Retirement {
   }
 
   async #moveSome(node: RetiringNode, roots: readonly RetiringRoot[], signal: AbortSignal): Promise<number> {
-    const outcomes = await Promise.allSettled(roots.map(root => this.#take(node, root, signal)))
+    const copy = (root: RetiringRoot) => this.#copying.hold(1, () => this.#take(node, root, signal))
+    const outcomes = await Promise.allSettled(roots.map(copy))
     const taken = outcomes.flatMap(outcome => (outcome.status === 'fulfilled' ? outcome.value : []))
     let away: unknown = null
     for (const [i, outcome] of outcomes.entries()) {
@@ -75,7 +80,7 @@ export class Retirement {
       return count
     } finally {
       // A complete root is not abandoned.
-      for (const { staged } of taken) await staged.abandon()
+      await Promise.all(taken.map(({ staged }) => staged.abandon()))
     }
   }
 
@@ -86,9 +91,11 @@ export class Retirement {
     return { ...taken, from: root.id, backendId }
   }
 
+  /** Logs the second refusal: after the first, the content may have been removed meanwhile. */
   #refuse(root: RetiringRoot, err: unknown): void {
-    if (this.#refused.has(root.id)) return
-    this.#refused.add(root.id)
+    const times = (this.#refusals.get(root.id) ?? 0) + 1
+    this.#refusals.set(root.id, times)
+    if (times !== 2) return
     this.#parts.logger.error({ cid: cidOf(root).toString(), err }, 'content of a retiring node could not be copied')
   }
 
