@@ -67,8 +67,8 @@ const promises: readonly KeptPromise[] = [
   {
     promise: 'an upload of content that a forgotten node had is not a repeat',
     file: 'adapters/postgres/known-records.ts',
-    find: 'row && isLost === true ?',
-    replace: 'row && isLost === null ?',
+    find: 'row && takesContent === true ?',
+    replace: 'row && takesContent === null ?',
     test: lost('get the content of an identical upload'),
   },
   {
@@ -810,6 +810,27 @@ const promises: readonly KeptPromise[] = [
     find: 'if (!nonces.take(nonce, at, now())) return',
     replace: 'if (nonce === null) return',
     test: forwarded('is refused if it is replayed'),
+  },
+  {
+    promise: 'offered content that cannot be read delays no other',
+    file: 'src/upkeep/offering.ts',
+    find: '.catch(error => this.#refuse(offer, error, signal))',
+    replace: '',
+    test: { file: 'test/adapters/fleet/set-back.test.ts', name: 'an offer that cannot be read delays no other' },
+  },
+  {
+    promise: 'an upload gives its content to a record that waits for an offer',
+    file: 'adapters/postgres/node-states.ts',
+    find: '  OR EXISTS (SELECT 1 FROM offers WHERE record_id = records.id))',
+    replace: ')',
+    test: { file: 'test/adapters/fleet/set-back.test.ts', name: 'an offer that cannot be read delays no other' },
+  },
+  {
+    promise: 'a damaged block of another node is told from a node that is away',
+    file: 'adapters/fleet/node-reader.ts',
+    find: 'if (status === DAMAGED) throw',
+    replace: 'if (status === 0) throw',
+    test: { file: 'test/adapters/fleet/retire.test.ts', name: 'logs content that it lacks once' },
   },
   {
     promise: 'a proof of version 0.2.0 is refused with a reason',

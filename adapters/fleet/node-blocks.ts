@@ -12,6 +12,9 @@ export const NODE_BLOCKS_PATH = '/fleet/v1/blocks/'
 /** Query string that marks a block which a visitor requested by its own CID. */
 export const OPENED = 'opened'
 
+/** Status for a block that is missing from the disk or fails its hash. The other node tells it from a failure. */
+export const DAMAGED = 422
+
 /**
  * Without a query, serves any block: the requesting node knows a live root that needs the block, and verifies the
  * block. With the query {@link OPENED}, serves only blocks of this node's live roots.
@@ -27,6 +30,7 @@ export function nodeBlocks(
       const headers = { 'content-type': 'application/vnd.ipld.raw', 'content-length': String(bytes.length) }
       return { status: 200, headers, body: bytes }
     } catch (error) {
+      if (isHoldfastError(error, 'BLOCK_DAMAGED')) return { status: DAMAGED, headers: {}, body: null }
       return errorResponse(error, '')
     }
   }

@@ -5,7 +5,7 @@ import { takenDown } from '../../src/content/live-content.ts'
 import type { Clock } from '../../src/domain/clock.ts'
 import { HoldfastError, isHoldfastError } from '../../src/domain/errors.ts'
 import { wholeUpTo } from '../../src/domain/sources.ts'
-import { NODE_BLOCKS_PATH, OPENED } from './node-blocks.ts'
+import { DAMAGED, NODE_BLOCKS_PATH, OPENED } from './node-blocks.ts'
 import { NO_CLIENT, type NodeSender } from './node-sender.ts'
 
 const READ_MS = 20_000
@@ -40,6 +40,7 @@ async function read(request: BlockRequest, signal: AbortSignal): Promise<Uint8Ar
   if (status === 200) return bytes
   if (status === 410 || status === 451) throw takenDown(cid, status)
   if (status === 404) throw new HoldfastError('NOT_FOUND', `block ${cid} is not on the node ${node}`)
+  if (status === DAMAGED) throw new HoldfastError('BLOCK_DAMAGED', `block ${cid} is damaged on the node ${node}`)
   throw new HoldfastError('UNAVAILABLE', `the node ${node} answered ${status} for block ${cid}`)
 }
 

@@ -1,7 +1,7 @@
 import type { NewRecord } from '../../src/catalogue/records.ts'
 import type { WantedHold } from '../../src/ledger/catalogue-holds.ts'
 import type { SharedBackend } from './backends.ts'
-import { IS_LOST } from './node-states.ts'
+import { TAKES_CONTENT } from './node-states.ts'
 import type { Postgres } from './postgres.ts'
 import { live, rowIdentity } from './record-rows.ts'
 import { ROOT, type RootFound } from './shared-roots.ts'
@@ -59,7 +59,7 @@ const BEGIN = `
       AS one (backend_id, codec, multihash, content_size, dag_size, blocks, charge, file_count, account_id, identity,
         now, n)
     WHERE (SELECT 1 FROM records WHERE records.account_id = one.account_id AND records.identity = one.identity
-      AND ${HAS_ROOT} AND ${live('one.now')} AND NOT ${IS_LOST} LIMIT 1) IS NULL
+      AND ${HAS_ROOT} AND ${live('one.now')} AND NOT ${TAKES_CONTENT} LIMIT 1) IS NULL
   ), put AS (
     INSERT INTO roots (backend_id, codec, multihash, content_size, dag_size, blocks, charge, file_count)
     SELECT DISTINCT ON (multihash, codec, backend_id)

@@ -1,6 +1,6 @@
 import type { NewRecord, RecordRow } from '../../src/catalogue/records.ts'
 import type { DagIdentity } from '../../src/ipld/cid.ts'
-import { IS_LOST } from './node-states.ts'
+import { TAKES_CONTENT } from './node-states.ts'
 import { hasDag, identicalRecord, live, RECORD_COLUMNS, rowIdentity } from './record-rows.ts'
 import type { Sql } from './sql.ts'
 
@@ -10,11 +10,11 @@ const KNOWN = `
   FROM unnest($1::text[], $2::bytea[], $3::bigint[], $4::bytea[], $5::bigint[])
     WITH ORDINALITY AS wanted (account_id, multihash, codec, identity, now, n)
   LEFT JOIN LATERAL (
-    SELECT ${RECORD_COLUMNS}, ${IS_LOST} AS "isLost" FROM records
+    SELECT ${RECORD_COLUMNS}, ${TAKES_CONTENT} AS "takesContent" FROM records
     WHERE account_id = wanted.account_id AND identity = wanted.identity AND ${live('wanted.now')} LIMIT 1
   ) AS identical ON TRUE ORDER BY wanted.n`
 
-type Found = { hasDag: boolean; isLost: boolean | null } & ({ [Field in keyof RecordRow]: null } | RecordRow)
+type Found = { hasDag: boolean; takesContent: boolean | null } & ({ [Field in keyof RecordRow]: null } | RecordRow)
 
 /**
  * Answers about the records of locked accounts. One statement reads them for all commits of a transaction, and each
@@ -40,11 +40,11 @@ export class KnownRecords {
       wanted.map(({ now }) => now),
     ])
     for (const [i, record] of records.entries()) {
-      const { hasDag: has = false, isLost = false, ...identical } = found[i] ?? {}
+      const { hasDag: has = false, takesContent = false, ...identical } = found[i] ?? {}
       this.#hasDag.set(dagKey(record.accountId, record), has)
       const row = 'id' in identical && identical.id !== null ? identical : undefined
-      // A record whose content is lost waits for content, even if no node has taken it over yet.
-      this.#identical.set(identityKey(record), row && isLost === true ? { ...row, rootId: null } : row)
+      // Such a record counts as one that waits for its content.
+      this.#identical.set(identityKey(record), row && takesContent === true ? { ...row, rootId: null } : row)
     }
   }
 

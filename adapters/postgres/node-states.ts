@@ -7,10 +7,15 @@ export const HAS_ENDED = "state IN ('retired', 'forgotten')"
 /** SQL condition: the node has ended or is about to be forgotten. No process may run as it. */
 export const IS_GIVEN_UP = "state IN ('retired', 'forgetting', 'forgotten')"
 
-/** SQL condition: the hold of a record is on a node that is being forgotten, so the record has no content. */
-export const IS_LOST = `EXISTS (
-  SELECT 1 FROM holds JOIN nodes ON nodes.name = holds.node
-  WHERE holds.id = records.hold_id AND nodes.state = 'forgetting')`
+/**
+ * SQL condition: a record takes the content of an identical upload. Its own is on a node that retires or is being
+ * forgotten, or waits for an offer after the database was set back.
+ */
+export const TAKES_CONTENT = `(
+  EXISTS (
+    SELECT 1 FROM holds JOIN nodes ON nodes.name = holds.node
+    WHERE holds.id = records.hold_id AND nodes.state IN ('forgetting', 'retiring'))
+  OR EXISTS (SELECT 1 FROM offers WHERE record_id = records.id))`
 
 export function hasEnded(state: NodeState): boolean {
   return state === 'retired' || state === 'forgotten'

@@ -5,7 +5,7 @@ import type { StagingBackend } from '../clusters/staging-backend.ts'
 import { nextTurn, turnSpent } from '../concurrency/turns.ts'
 import type { BlockSource } from '../content/block-source.ts'
 import type { Clock } from '../domain/clock.ts'
-import { HoldfastError } from '../domain/errors.ts'
+import { HoldfastError, isHoldfastError } from '../domain/errors.ts'
 import type { Logger } from '../domain/logger.ts'
 import { takeDag } from './taken-dag.ts'
 
@@ -30,6 +30,8 @@ const BATCH = 64
  */
 export class Offering {
   readonly #parts: OfferingParts
+  /** Records whose content could not be taken, so that each is logged once. */
+  readonly #refused = new Set<string>()
 
   constructor(parts: OfferingParts) {
     this.#parts = parts
@@ -59,7 +61,7 @@ export class Offering {
       for (let after = ''; ; ) {
         const open = await this.#parts.offers.open({ clusterId, after, limit: BATCH })
         for (const offer of open) {
-          await this.#takeOne(offer, backendId, signal)
+          await this.#takeOne(offer, backendId, signal).catch(error => this.#refuse(offer, error, signal))
           after = offer.recordId
         }
         if (open.length < BATCH) break
@@ -78,6 +80,15 @@ export class Offering {
       // A complete root is not abandoned.
       await brought?.staged.abandon()
     }
+  }
+
+  /** Leaves an offer open, so that nothing is released, and goes on with the others. */
+  #refuse({ recordId, nodeId }: Offer, error: unknown, signal: AbortSignal): void {
+    if (signal.aborted || isHoldfastError(error, 'UNAVAILABLE')) throw error
+    if (this.#refused.has(recordId)) return
+    this.#refused.add(recordId)
+    const fields = { record: recordId, node: nodeId, err: error }
+    this.#parts.logger.error(fields, 'offered content could not be taken; it is tried again')
   }
 
   async #bring(

@@ -8,6 +8,7 @@ import { serverAdapters } from '../../adapters/cli/server-adapters.ts'
 import { createServer } from '../../adapters/node-http/index.ts'
 import type { Clock } from '../../src/domain/clock.ts'
 import { systemClock } from '../../src/domain/clock.ts'
+import type { Logger } from '../../src/domain/logger.ts'
 import { createEngine, type Engine, type EngineConfig, SCOPES } from '../../src/index.ts'
 
 /** One of several nodes on one catalogue, behind an HTTP server. */
@@ -45,13 +46,13 @@ export const TWO_CLUSTERS = {
   defaultCluster: 'first',
 }
 
-type NodeConfig = EngineConfig & { clock: Clock; asNew?: boolean }
+type NodeConfig = EngineConfig & { clock: Clock; logger?: Logger; asNew?: boolean }
 
 /** Runs a test with two nodes that share an empty database. */
 export async function withFleet(
   database: string,
   run: (fleet: Fleet) => Promise<void>,
-  { clock = systemClock, ...config }: EngineConfig & { clock?: Clock } = {},
+  { clock = systemClock, ...config }: EngineConfig & { clock?: Clock; logger?: Logger } = {},
 ): Promise<void> {
   const { a, b, close } = await openFleet({ database, clock, ...TWO_CLUSTERS, ...config })
   try {

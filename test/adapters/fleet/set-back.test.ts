@@ -1,10 +1,14 @@
+import { rm } from 'node:fs/promises'
+import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { silentLogger } from '../../../src/domain/logger.ts'
 import { pseudoRandom } from '../../support/bytes.ts'
 import { type Fleet, type FleetNode, withFleet } from '../../support/fleet.ts'
 import { type NodeProcess, openNodeProcesses } from '../../support/fleet-processes.ts'
 import { needsPostgres, startPostgres, type TestPostgres } from '../../support/postgres-server.ts'
+import { filesIn } from '../../support/temp-dir.ts'
 
 /** Another node reacts after a moment, or much later on a busy machine. */
 const PATIENCE = { timeout: 30_000 }
@@ -83,6 +87,38 @@ describe('a database that was set back', { timeout: 120_000, ...needsPostgres },
       expect([await roots(a), await roots(b)]).toEqual([3, 2])
       expect(await leftIn(database)).toEqual({ offers: 0, holds: 5 })
     })
+  })
+
+  test('an offer that cannot be read delays no other', async () => {
+    const errors: string[] = []
+    const logger = { ...silentLogger, error: (_: object, message: string) => void errors.push(message) }
+    await withFleet(
+      await server.fresh(),
+      async fleet => {
+        const { a, b, account } = fleet
+        const [damaged, whole] = [await upload(fleet, a, 'damaged', LARGE), await upload(fleet, a, 'whole', LARGE)]
+        const setBack = await server.snapshot()
+        await upload(fleet, b, 'damaged', LARGE)
+        const blocks = join(b.dataDir, 'blocks')
+        const files = await filesIn(blocks)
+        await upload(fleet, b, 'whole', LARGE)
+        for (const cid of [damaged, whole]) await a.engine.pins.remove(cid, { account, cluster: 'first' })
+        await a.engine.collect({ graceSeconds: 0 })
+        await Promise.all([a.stop(), b.stop()])
+        for (const file of files) await rm(join(blocks, file))
+        await setBack()
+        await Promise.all([a.start(), b.start()])
+        const untaken = () => errors.filter(message => message.startsWith('offered'))
+        await expect.poll(untaken, PATIENCE).toEqual(['offered content could not be taken; it is tried again'])
+        await expect.poll(() => roots(a), PATIENCE).toBe(1)
+        expect([await isRead(a, whole), await isRead(a, damaged)]).toEqual([true, false])
+        // An upload of the content ends the offer.
+        await upload(fleet, a, 'damaged', LARGE)
+        expect(await isRead(a, damaged)).toBe(true)
+        await expect.poll(() => leftIn(fleet.database), PATIENCE).toEqual({ offers: 0, holds: 2 })
+      },
+      { logger },
+    )
   })
 
   test('a kill in the middle of offering or taking loses nothing', async () => {

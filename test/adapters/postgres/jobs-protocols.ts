@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { CID } from 'multiformats/cid'
 import type { ClusterBackend } from '../../../src/clusters/cluster-backend.ts'
 import { FairGate } from '../../../src/concurrency/fair-gate.ts'
@@ -195,8 +196,11 @@ export const jobProtocols: readonly Protocol[] = [
     meanwhile: [({ there }) => deliverDue(there)],
     async after({ here, database }) {
       await database.command("UPDATE jobs SET leased_until = leased_until - INTERVAL '1 hour'")
-      await deliverDue(here)
-      assert.equal(await deliverDue(here), 0, 'it must be delivered once')
+      // For a moment, the database may not know that a connection was cut, and keep its lock.
+      for (let tries = 0; (await deliverDue(here)) > 0; tries++) {
+        assert.ok(tries < 500, 'it must be delivered once')
+        await sleep(10)
+      }
       const [webhook] = await here.webhooks.list('one')
       const { rows } = await here.webhooks.deliveries('w', { after: null, limit: 9 })
       assert.deepEqual([webhook?.waiting, rows.map(({ isDelivered }) => isDelivered)], [0, [true]])

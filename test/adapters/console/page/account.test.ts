@@ -7,7 +7,7 @@ import { inBrowser } from '../../../support/browser.ts'
 import { pseudoRandom } from '../../../support/bytes.ts'
 import type { ConsoleServer } from '../../../support/console-server.ts'
 import { Receiver } from '../../../webhooks/receiver.ts'
-import { consoles } from './opened.ts'
+import { consoles, factorOf } from './opened.ts'
 
 const email = 'holder@example.org'
 const password = 'a long enough password'
@@ -65,15 +65,9 @@ describe('the account in the console', inBrowser, () => {
       await server.engine.accounts.create({ email, password, plan: 'premium' })
       await fillIn(page, password)
       await open(page, 'security')
-      const setUp = Promise.withResolvers<{ secret: string; otpauthUrl: string }>()
-      // The browser soon discards an answer that the page has read.
-      await page.route('**/auth/2fa/setup', async route => {
-        const response = await route.fetch()
-        setUp.resolve(await response.json())
-        await route.fulfill({ response })
-      })
+      const setUp = await factorOf(page)
       await page.getByRole('button', { name: 'Set it up' }).click()
-      const { secret, otpauthUrl } = await setUp.promise
+      const { secret, otpauthUrl } = await setUp.answer
       await page.getByRole('img', { name: /secret/ }).waitFor()
       expect(await readQrCode(page)).toBe(otpauthUrl)
       await page.getByLabel('Code', { exact: true }).fill('000000')

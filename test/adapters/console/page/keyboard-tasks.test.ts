@@ -5,7 +5,7 @@ import { codeAt } from '../../../contract/audits-second-factor.ts'
 import { inBrowser } from '../../../support/browser.ts'
 import { Keyboard } from '../../../support/keyboard.ts'
 import { Receiver } from '../../../webhooks/receiver.ts'
-import { consoles, goTo, keep } from './opened.ts'
+import { consoles, factorOf, goTo, keep } from './opened.ts'
 
 const PASSWORD = 'a long enough password'
 
@@ -37,9 +37,9 @@ describe('every task of the console by keyboard alone', { ...inBrowser, timeout:
       await keys.use('Set the password')
       await heading(page, 'Content')
       await goTo(page, 'account/security')
-      const setUp = page.waitForResponse('**/auth/2fa/setup')
+      const setUp = await factorOf(page)
       await keys.use('Set it up')
-      const { secret } = (await (await setUp).json()) as { secret: string }
+      const { secret } = await setUp.answer
       await keys.fill('Code', codeAt(secret, Date.now() - 30_000))
       await keys.use('Turn it on')
       await keys.use('Done')

@@ -126,3 +126,14 @@ export function goTo(page: Page, place: string): Promise<void> {
     location.hash = `#/${to}`
   }, place)
 }
+
+/** Waits for the next set-up of a second factor. The browser soon discards an answer that the page has read. */
+export async function factorOf(page: Page): Promise<{ answer: Promise<{ secret: string; otpauthUrl: string }> }> {
+  const { promise, resolve } = Promise.withResolvers<{ secret: string; otpauthUrl: string }>()
+  await page.route('**/auth/2fa/setup', async route => {
+    const response = await route.fetch()
+    resolve(await response.json())
+    await route.fulfill({ response })
+  })
+  return { answer: promise }
+}

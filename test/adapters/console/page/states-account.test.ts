@@ -5,7 +5,7 @@ import { codeAt } from '../../../contract/audits-second-factor.ts'
 import { inBrowser } from '../../../support/browser.ts'
 import { expectGoodLooks } from '../../../support/looks.ts'
 import { Receiver } from '../../../webhooks/receiver.ts'
-import { consoles, goTo } from './opened.ts'
+import { consoles, factorOf, goTo } from './opened.ts'
 
 const EMAIL = 'user@example.org'
 const PASSWORD = 'a long enough password'
@@ -94,9 +94,9 @@ describe('the account in the console', { ...inBrowser, timeout: 240_000 }, () =>
         await goTo(page, 'account/security')
         await page.getByRole('button', { name: /^End the session of/ }).waitFor()
         await look('security')
-        const setUp = page.waitForResponse('**/auth/2fa/setup')
+        const setUp = await factorOf(page)
         await page.getByRole('button', { name: 'Set it up' }).click()
-        const { secret } = (await (await setUp).json()) as { secret: string }
+        const { secret } = await setUp.answer
         await page.getByRole('img', { name: /secret/ }).waitFor()
         await look('factor-dialog')
         await page.getByLabel('Code', { exact: true }).fill(codeAt(secret, Date.now()))
