@@ -43,7 +43,7 @@ export class KnownRecords {
       const { hasDag: has = false, takesContent = false, ...identical } = found[i] ?? {}
       this.#hasDag.set(dagKey(record.accountId, record), has)
       const row = 'id' in identical && identical.id !== null ? identical : undefined
-      // Such a record counts as one that waits for its content.
+      // A record that takes content counts as one that waits for it.
       this.#identical.set(identityKey(record), row && takesContent === true ? { ...row, rootId: null } : row)
     }
   }

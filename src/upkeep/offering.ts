@@ -23,6 +23,8 @@ export interface OfferingParts {
 }
 
 const BATCH = 64
+/** Errors that would end every attempt, whatever the content. */
+const OF_NODE: ReadonlySet<string> = new Set(['UNAVAILABLE', 'STORAGE_FULL'])
 
 /**
  * After a set-back: offers the content of this node to the other nodes, and takes what they offer. A kill loses at most
@@ -84,7 +86,7 @@ export class Offering {
 
   /** Leaves an offer open, so that nothing is released, and goes on with the others. */
   #refuse({ recordId, nodeId }: Offer, error: unknown, signal: AbortSignal): void {
-    if (signal.aborted || isHoldfastError(error, 'UNAVAILABLE')) throw error
+    if (signal.aborted || !isHoldfastError(error) || OF_NODE.has(error.code)) throw error
     if (this.#refused.has(recordId)) return
     this.#refused.add(recordId)
     const fields = { record: recordId, node: nodeId, err: error }

@@ -127,7 +127,7 @@ export function goTo(page: Page, place: string): Promise<void> {
   }, place)
 }
 
-/** Waits for the next set-up of a second factor. The browser soon discards an answer that the page has read. */
+/** Watches for the set-up of a second factor, and returns its answer. The browser soon discards an answer that the page has read. */
 export async function factorOf(page: Page): Promise<{ answer: Promise<{ secret: string; otpauthUrl: string }> }> {
   const { promise, resolve } = Promise.withResolvers<{ secret: string; otpauthUrl: string }>()
   await page.route('**/auth/2fa/setup', async route => {
