@@ -135,6 +135,7 @@ describe('a node that retires', { timeout: 120_000, ...needsPostgres }, () => {
         await upload(fleet, a, 'second', 'lost', LARGE)
         await expect.poll(() => states(fleet), PATIENCE).toContainEqual(['b', 'retired'])
         expect([await read(a, cid), await usage()]).toEqual([[200, LARGE], before])
+        expect(uncopied()).toHaveLength(1)
       },
       { logger },
     )
