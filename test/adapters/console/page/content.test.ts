@@ -8,7 +8,7 @@ import { describe, expect, test } from 'vitest'
 import { inBrowser } from '../../../support/browser.ts'
 import { expectGoodLooks } from '../../../support/looks.ts'
 import { withTempDir } from '../../../support/temp-dir.ts'
-import { choose, consoles, drop, keep } from './opened.ts'
+import { choose, consoles, drop, keep, refuseUploads } from './opened.ts'
 
 describe('content in the console', inBrowser, () => {
   const { signedIn } = consoles()
@@ -131,12 +131,7 @@ describe('content in the console', inBrowser, () => {
 
   test('shows why an upload was refused, and retries it', () =>
     signedIn(async ({ page, server }) => {
-      server.answerWith((request, response) => {
-        request.resume().on('end', () => {
-          response.writeHead(507, { 'content-type': 'application/json' })
-          response.end('{"error":"x","message":"the disk is full","code":"STORAGE_FULL"}')
-        })
-      })
+      refuseUploads(server)
       await choose(page, 'a.txt', 10)
       await page.getByRole('alert').getByText('The disk is full').waitFor()
       server.answerWith()

@@ -114,6 +114,17 @@ export async function choose(page: Page, name: string, bytes: number): Promise<v
   await page.getByLabel('Files', { exact: true }).setInputFiles({ name, mimeType: 'application/octet-stream', buffer })
 }
 
+/** Refuses each upload as a node whose disk is full. Lists, which the page also requests, are answered as before. */
+export function refuseUploads(server: ConsoleServer): void {
+  server.answerWith((request, response) => {
+    if (request.method !== 'POST') return server.node(request, response)
+    request.resume().on('end', () => {
+      response.writeHead(507, { 'content-type': 'application/json' })
+      response.end('{"error":"x","message":"the disk is full","code":"STORAGE_FULL"}')
+    })
+  })
+}
+
 /** Pins a text as the owner. Returns its CID. */
 export async function keep({ engine, owner }: ConsoleServer, text: string, name: string): Promise<string> {
   const { record } = await engine.pins.upload(Buffer.from(text), { account: owner, name })

@@ -4,7 +4,7 @@ import type { Status } from '../../../../adapters/client/index.ts'
 import { inBrowser } from '../../../support/browser.ts'
 import { type ConsoleServer, fillInKey } from '../../../support/console-server.ts'
 import { expectGoodLooks } from '../../../support/looks.ts'
-import { choose, consoles, drop, goTo, keep, type Opened } from './opened.ts'
+import { choose, consoles, drop, goTo, keep, type Opened, refuseUploads } from './opened.ts'
 
 const UNKNOWN = 'bafkreigh2akiscaildcqabsyg3dfr6chu3fgpregiymsck7e7aqa4s52zy'
 const LONG = `${'a-long-name-without-a-space'.repeat(6)}.txt`
@@ -53,12 +53,7 @@ describe('content in the console', { ...inBrowser, timeout: 240_000 }, () => {
     signedIn(async ({ page, server }) => {
       const look = looksOf(page)
       await drop(page, { 'notes.txt': 'a note', 'site/index.html': '<h1>home</h1>', 'empty/': '' })
-      server.answerWith((request, response) =>
-        request.resume().on('end', () => {
-          response.writeHead(507, { 'content-type': 'application/json' })
-          response.end('{"error":"x","message":"the disk is full","code":"STORAGE_FULL"}')
-        }),
-      )
+      refuseUploads(server)
       await choose(page, LONG, 10)
       await page.getByRole('alert').getByText('The disk is full').waitFor()
       server.answerWith()
