@@ -2,21 +2,12 @@ import assert from 'node:assert/strict'
 import type { RecordRow } from '../../src/catalogue/index.ts'
 import { type ContentRule, commit, DAG, dagOf, deliver, NOW, record, request, SIZES } from './content-support.ts'
 import type { ContentCatalogue } from './memory-catalogue.ts'
+import { whole } from './whole-reconciliation.ts'
 
 const HOMES: ReadonlyMap<string, number> = new Map([['near', 0]])
 const step = { after: '', limit: 100, homes: HOMES, now: NOW }
-
-/** Checks all holds after one. A busy machine takes several pages. */
-async function allHolds(reconciliation: ContentCatalogue['reconciliation'], mend: boolean, from = '') {
-  const all = { unwanted: [] as string[], seen: 0 }
-  for (let after: string | null = from; after !== null; ) {
-    const { unwanted, seen, last } = await reconciliation.holds({ after, limit: 100, mend })
-    all.unwanted.push(...unwanted)
-    all.seen += seen
-    after = last
-  }
-  return all
-}
+const LOOK = { after: '', limit: 100, mend: false }
+const MEND = { ...LOOK, mend: true }
 
 /** Tests of reconciliation and file lists that every catalogue must pass. */
 export const reconciliationRules: readonly ContentRule[] = [
@@ -29,11 +20,11 @@ export const reconciliationRules: readonly ContentRule[] = [
       assert.notEqual(fetching.fetchId, null)
       await catalogue.hold(idOf('3'), rootId)
       await catalogue.hold('of the host program', rootId)
-      assert.deepEqual(await allHolds(reconciliation, false), { unwanted: [idOf('3')], seen: 4 })
-      assert.deepEqual((await allHolds(reconciliation, true)).unwanted, [idOf('3')])
-      assert.deepEqual(await allHolds(reconciliation, true), { unwanted: [], seen: 3 })
+      assert.deepEqual(await whole(reconciliation).holds(LOOK), { unwanted: [idOf('3')], seen: 4 })
+      assert.deepEqual((await whole(reconciliation).holds(MEND)).unwanted, [idOf('3')])
+      assert.deepEqual(await whole(reconciliation).holds(MEND), { unwanted: [], seen: 3 })
       const first = await reconciliation.holds({ after: '', limit: 1, mend: false })
-      const rest = await allHolds(reconciliation, false, first.last ?? '')
+      const rest = await whole(reconciliation).holds({ ...LOOK, after: first.last ?? '' })
       assert.deepEqual([first.seen, rest.seen], [1, 2])
     },
   },
@@ -44,9 +35,9 @@ export const reconciliationRules: readonly ContentRule[] = [
       await committed(catalogue, idOf('1'))
       await committed(catalogue, idOf('2'), dagOf('b'))
       await catalogue.unhold(idOf('1'))
-      const { unwanted, seen } = await reconciliation.roots({ after: 0, limit: 100, mend: true })
+      const { unwanted, seen } = await whole(reconciliation).roots({ ...MEND, after: 0 })
       assert.deepEqual([unwanted.length, seen], [1, 2])
-      assert.equal((await reconciliation.roots({ after: 0, limit: 100, mend: false })).seen, 1)
+      assert.equal((await whole(reconciliation).roots({ ...LOOK, after: 0 })).seen, 1)
     },
   },
   {
@@ -63,13 +54,13 @@ export const reconciliationRules: readonly ContentRule[] = [
         [idOf('1'), 'record-unheld'],
         [idOf('2'), 'record-lost'],
       ]
-      const looked = await reconciliation.records({ ...step, mend: false })
+      const looked = await whole(reconciliation).records({ ...step, mend: false })
       assert.deepEqual([looked.seen, looked.changes], [3, []])
       assert.deepEqual(
         looked.findings.map(({ record: id, kind }) => [id, kind]),
         kinds,
       )
-      const { findings, changes } = await reconciliation.records({ ...step, mend: true })
+      const { findings, changes } = await whole(reconciliation).records({ ...step, mend: true })
       assert.deepEqual(
         findings.map(({ record: id, kind }) => [id, kind]),
         kinds,
@@ -78,8 +69,8 @@ export const reconciliationRules: readonly ContentRule[] = [
         changes.map(({ record: row, from }) => [row.id, from, row.status]),
         [[idOf('2'), 'pinned', 'pinning']],
       )
-      assert.deepEqual((await reconciliation.records({ ...step, mend: true })).findings, [])
-      assert.equal((await reconciliation.roots({ after: 0, limit: 100, mend: true })).unwanted.length, 0)
+      assert.deepEqual((await whole(reconciliation).records({ ...step, mend: true })).findings, [])
+      assert.equal((await whole(reconciliation).roots({ ...MEND, after: 0 })).unwanted.length, 0)
       assert.notEqual(await fetches.find(0, dagOf('b')), undefined)
       assert.equal((await records.usage('one', NOW)).storedBytes, 2 * SIZES.charge)
     },
@@ -92,14 +83,14 @@ export const reconciliationRules: readonly ContentRule[] = [
       await committed(catalogue, idOf('2'), dagOf('b'))
       await catalogue.unhold(idOf('2'))
       const moved = { ...step, homes: new Map([['near', 7]]) }
-      const { findings, changes } = await reconciliation.records({ ...moved, mend: true })
+      const { findings, changes } = await whole(reconciliation).records({ ...moved, mend: true })
       assert.deepEqual(
         findings.map(({ record: id, kind }) => [id, kind]),
         [[idOf('2'), 'record-unheld']],
       )
       assert.deepEqual(changes, [])
-      assert.deepEqual((await reconciliation.records({ ...moved, mend: false })).findings, [])
-      assert.equal((await reconciliation.roots({ after: 0, limit: 100, mend: true })).unwanted.length, 0)
+      assert.deepEqual((await whole(reconciliation).records({ ...moved, mend: false })).findings, [])
+      assert.equal((await whole(reconciliation).roots({ ...MEND, after: 0 })).unwanted.length, 0)
       assert.equal((await records.get(idOf('2')))?.status, 'pinned')
     },
   },
@@ -117,7 +108,7 @@ export const reconciliationRules: readonly ContentRule[] = [
       assert.deepEqual([status, statusReason, none], ['pinning', 'a block is lost', null])
       assert.equal((await records.get(idOf('3')))?.status, 'pinned')
       // The remaining blocks are kept while the records wait.
-      assert.equal((await reconciliation.roots({ after: 0, limit: 100, mend: true })).unwanted.length, 0)
+      assert.equal((await whole(reconciliation).roots({ ...MEND, after: 0 })).unwanted.length, 0)
       const id = fetchId ?? 0
       await fetches.start(id, NOW)
       await fetches.complete(id, { ...DAG, ...SIZES })
@@ -131,9 +122,8 @@ export const reconciliationRules: readonly ContentRule[] = [
       const wanted = await request({ reconciliation, ...catalogue }, record('r1'))
       const left = await request({ reconciliation, ...catalogue }, record('r2', { dag: dagOf('b') }))
       await catalogue.records.discard('r2')
-      const found = await reconciliation.fetches({ after: 0, limit: 10 })
-      assert.deepEqual([found.unwanted, found.seen], [[left.fetchId], 2])
-      assert.equal((await reconciliation.fetches({ after: found.last ?? 0, limit: 10 })).seen, 0)
+      const found = await whole(reconciliation).fetches({ after: 0, limit: 10 })
+      assert.deepEqual(found, { unwanted: [left.fetchId], seen: 2 })
       assert.notEqual(wanted.fetchId, left.fetchId)
     },
   },

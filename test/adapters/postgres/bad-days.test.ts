@@ -5,6 +5,7 @@ import { migrations } from '../../../adapters/postgres/schema.ts'
 import { SharedHolds } from '../../../adapters/postgres/shared-holds.ts'
 import { HoldfastError } from '../../../src/index.ts'
 import { AWAY, commit, DAG, dagOf, listOf, NOW, record, SIZES } from '../../catalogue/content-support.ts'
+import { holdsIn, whole } from '../../catalogue/whole-reconciliation.ts'
 import { openProxy } from '../../support/database-proxy.ts'
 import { needsPostgres, startPostgres, type TestPostgres } from '../../support/postgres-server.ts'
 import { type TestNode, withNode } from './catalogue-in-postgres.ts'
@@ -53,7 +54,7 @@ describe('a catalogue in PostgreSQL under failures', needsPostgres, () => {
       const [made] = await commit(node, [record('the-record')])
       expect([made?.created, made?.record.status]).toEqual([true, 'pinned'])
       expect((await node.records.page(listOf('one'), 0, 10)).total).toBe(1)
-      expect([await holdStates(), node.ledger.holdsAfter('', 9).length]).toEqual([['used'], 1])
+      expect([await holdStates(), holdsIn(node.ledger).length]).toEqual([['used'], 1])
     })
   })
 
@@ -61,7 +62,7 @@ describe('a catalogue in PostgreSQL under failures', needsPostgres, () => {
     await withCut('the-record', 'before', async node => {
       await expect(commit(node, [record('the-record')])).rejects.toMatchObject({ code: 'UNAVAILABLE' })
       expect(await node.records.get('the-record')).toBeUndefined()
-      expect([await holdStates(), node.ledger.holdsAfter('', 9)]).toEqual([[], []])
+      expect([await holdStates(), holdsIn(node.ledger)]).toEqual([[], []])
       const [made] = await commit(node, [record('the-record')])
       expect(made?.created).toBe(true)
     })
@@ -92,10 +93,10 @@ describe('a catalogue in PostgreSQL under failures', needsPostgres, () => {
       const holds = new SharedHolds(database, node.ledger, 'here', id => id)
       const stagedRootId = await node.stage(0)
       const [hold] = await holds.place([{ backendId: 0, stagedRootId, dag: { ...DAG, ...SIZES }, ends: null }])
-      expect((await node.reconciliation.holds(ALL_HOLDS)).unwanted).toEqual([])
+      expect((await whole(node.reconciliation).holds(ALL_HOLDS)).unwanted).toEqual([])
       await database.command("UPDATE holds SET placed_at = placed_at - INTERVAL '1 hour'")
-      expect((await node.reconciliation.holds(ALL_HOLDS)).unwanted).toEqual([hold?.id])
-      expect([node.ledger.holdsAfter('', 9), await countOf('roots')]).toEqual([[], 0])
+      expect((await whole(node.reconciliation).holds(ALL_HOLDS)).unwanted).toEqual([hold?.id])
+      expect([holdsIn(node.ledger), await countOf('roots')]).toEqual([[], 0])
       const use = (id: string) => database.transaction(sql => holds.use(sql, [id]))
       await expect(use(hold?.id ?? '')).rejects.toMatchObject({ code: 'UNAVAILABLE' })
       // A void hold cannot be used either, before or after the ledger has released it.
@@ -112,10 +113,10 @@ describe('a catalogue in PostgreSQL under failures', needsPostgres, () => {
         { backendId: 0, stagedRootId: await node.stage(0), dag: { ...DAG, ...SIZES }, ends: null },
       ])
       node.db.prepare('DELETE FROM holds WHERE id = ?').run(hold?.id ?? '')
-      await node.reconciliation.holds(ALL_HOLDS)
+      await whole(node.reconciliation).holds(ALL_HOLDS)
       expect([await holdStates(), await countOf('roots')]).toEqual([['placing'], 1])
       await database.command("UPDATE holds SET placed_at = placed_at - INTERVAL '1 hour'")
-      await node.reconciliation.holds(ALL_HOLDS)
+      await whole(node.reconciliation).holds(ALL_HOLDS)
       expect([await holdStates(), await countOf('roots')]).toEqual([[], 0])
     })
   })
@@ -142,11 +143,11 @@ describe('a catalogue in PostgreSQL under failures', needsPostgres, () => {
       await commit(there, [record('r1')])
       await withNode(database, 'here', async here => {
         const step = { after: '', limit: 100, homes: new Map([['near', 0]]), now: NOW, mend: true }
-        expect((await here.reconciliation.records(step)).findings).toEqual([])
+        expect((await whole(here.reconciliation).records(step)).findings).toEqual([])
         await here.records.discard('r1')
-        expect([await holdStates(), there.ledger.holdsAfter('', 9).length]).toEqual([['void'], 1])
+        expect([await holdStates(), holdsIn(there.ledger).length]).toEqual([['void'], 1])
         await there.records.finishRemovals()
-        expect([await holdStates(), there.ledger.holdsAfter('', 9)]).toEqual([[], []])
+        expect([await holdStates(), holdsIn(there.ledger)]).toEqual([[], []])
       })
     })
   })
@@ -164,7 +165,7 @@ describe('a catalogue in PostgreSQL under failures', needsPostgres, () => {
           const outcomes = await Promise.allSettled(asked)
           expect(outcomes.filter(({ status }) => status === 'fulfilled')).toHaveLength(5)
           expect((await here.records.usage('one', NOW)).storedBytes).toBe(5 * SIZES.charge)
-          expect([here, there].flatMap(({ ledger }) => ledger.holdsAfter('', 99))).toHaveLength(5)
+          expect([here, there].flatMap(({ ledger }) => holdsIn(ledger))).toHaveLength(5)
         })
       })
     } finally {
@@ -338,11 +339,11 @@ describe('a catalogue in PostgreSQL under failures', needsPostgres, () => {
       const { pins, storedBytes } = await node.records.usage('one', NOW)
       expect([pins, storedBytes / SIZES.charge]).toEqual([await countOf('records'), await countOf('records')])
       const step = { after: '', limit: 100, homes: new Map([['near', 0]]), now: NOW, mend: false }
-      expect((await node.reconciliation.records(step)).findings).toEqual([])
+      expect((await whole(node.reconciliation).records(step)).findings).toEqual([])
       // Reconciliation later releases holds whose commit has an unknown outcome.
       await database.command("UPDATE holds SET placed_at = placed_at - INTERVAL '1 hour'")
-      await node.reconciliation.holds(ALL_HOLDS)
-      expect(node.ledger.holdsAfter('', 1_000)).toHaveLength(pins)
+      await whole(node.reconciliation).holds(ALL_HOLDS)
+      expect(holdsIn(node.ledger)).toHaveLength(pins)
     })
   })
 })

@@ -5,6 +5,7 @@ import { postgresContent } from '../../../adapters/postgres/postgres-content.ts'
 import { CatalogueHolds } from '../../../src/ledger/catalogue-holds.ts'
 import { FAILED_PLANS, play, playModel } from '../../catalogue/catalogue-model.ts'
 import type { Cuts, MakeCatalogue } from '../../catalogue/model-store.ts'
+import { whole } from '../../catalogue/whole-reconciliation.ts'
 import { needsPostgres } from '../../support/postgres-server.ts'
 import { emptied } from './emptied.ts'
 import { openedDatabase } from './opened-database.ts'
@@ -44,9 +45,7 @@ describe('a catalogue in PostgreSQL and the ledger of a node', needsPostgres, ()
       },
       reconcile: async () => {
         await database.command("UPDATE holds SET placed_at = placed_at - INTERVAL '1 hour'")
-        let after: string | null = ''
-        do after = (await reconciliation.holds({ after, limit: 100, mend: true })).last
-        while (after !== null)
+        await whole(reconciliation).holds({ after: '', limit: 100, mend: true })
       },
       left: async () => {
         const counts = TABLES.map(async table => {

@@ -2,6 +2,7 @@ import { describe, expect, test, vi } from 'vitest'
 import type { Postgres } from '../../../adapters/postgres/postgres.ts'
 import { HoldfastError } from '../../../src/index.ts'
 import { commit, dagOf, listOf, NOW, record, request, SIZES } from '../../catalogue/content-support.ts'
+import { holdsIn } from '../../catalogue/whole-reconciliation.ts'
 import { needsPostgres } from '../../support/postgres-server.ts'
 import { blockIntent, insertToken, Turn } from './batched-commits.ts'
 import { type TestNode, withNode } from './catalogue-in-postgres.ts'
@@ -134,7 +135,7 @@ describe('commits of records that share a transaction', needsPostgres, () => {
       const uploads = [upload('r0')]
       await vi.waitFor(async () => expect(await isAnyWaiting()).toBe(true))
       uploads.push(...Array.from({ length: 9 }, (_, i) => upload(`r${i + 1}`)))
-      await vi.waitFor(() => expect(node.ledger.holdsAfter('', 100)).toHaveLength(10))
+      await vi.waitFor(() => expect(holdsIn(node.ledger)).toHaveLength(10))
       await new Promise(resolve => setImmediate(resolve))
       await holding.release()
       expect((await Promise.all(uploads)).flat().every(({ created }) => created)).toBe(true)

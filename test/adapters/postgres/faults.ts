@@ -4,6 +4,7 @@ import { Postgres } from '../../../adapters/postgres/postgres.ts'
 import { migrations } from '../../../adapters/postgres/schema.ts'
 import { isHoldfastError } from '../../../src/index.ts'
 import { ACCOUNTS, NOW } from '../../catalogue/content-support.ts'
+import { holdsIn, rootsIn, whole } from '../../catalogue/whole-reconciliation.ts'
 import { type DatabaseProxy, type Fault, openProxy } from '../../support/database-proxy.ts'
 import type { TestPostgres } from '../../support/postgres-server.ts'
 import { byOther, type TestNode, withAccounts, withNode } from './catalogue-in-postgres.ts'
@@ -157,7 +158,7 @@ export class FaultRuns {
     }
     for (const [node, clusters] of homes) {
       if (isMending) assert.deepEqual(await reconciled(node, clusters, false), [], 'repaired records must be whole')
-      assert.deepEqual((await node.reconciliation.roots({ after: 0, limit: 1_000, mend: false })).unwanted, [])
+      assert.deepEqual((await whole(node.reconciliation).roots({ after: 0, limit: 1_000, mend: false })).unwanted, [])
     }
     const held = await database.reading.all<{ id: string; node: string; state: string; needed: boolean }>(
       `SELECT id, node, state, EXISTS (SELECT 1 FROM records WHERE hold_id = holds.id)
@@ -170,11 +171,7 @@ export class FaultRuns {
     )
     for (const [name, node] of Object.entries({ here, there })) {
       const own = held.filter(hold => hold.node === name).map(({ id }) => id)
-      assert.deepEqual(
-        node.ledger.holdsAfter('', 1_000),
-        own,
-        `the ledger ${name} must have the holds of the catalogue`,
-      )
+      assert.deepEqual(holdsIn(node.ledger), own, `the ledger ${name} must have the holds of the catalogue`)
     }
   }
 
@@ -186,12 +183,8 @@ export class FaultRuns {
     const fetches = await database.reading.all<{ id: number; node: string }>('SELECT id, node FROM fetches')
     for (const { id, node } of fetches) await (node === 'here' ? here : there).fetches.dropIfUnneeded(id)
     for (const node of [here, there]) {
-      await node.reconciliation.holds({ after: '', limit: 1_000, mend: true })
-      assert.deepEqual(
-        [node.ledger.holdsAfter('', 9), node.ledger.rootsAfter(0, 9)],
-        [[], []],
-        'the ledgers must be empty',
-      )
+      await whole(node.reconciliation).holds({ after: '', limit: 1_000, mend: true })
+      assert.deepEqual([holdsIn(node.ledger), rootsIn(node.ledger)], [[], []], 'the ledgers must be empty')
       const staged = node.db.prepare<[], { id: number }>("SELECT id FROM roots WHERE state = 'staging'").all()
       assert.deepEqual(staged, [], 'no staged root may be left')
     }
@@ -220,7 +213,8 @@ async function reconciled(
   homes: ReadonlyMap<string, number>,
   mend: boolean,
 ): Promise<unknown[]> {
-  for (const after of ['', 'z']) await reconciliation.holds({ after, limit: 1_000, mend })
-  await reconciliation.roots({ after: 0, limit: 1_000, mend })
-  return (await reconciliation.records({ after: '', limit: 1_000, homes, now: LATER, mend })).findings
+  const { holds, roots, records } = whole(reconciliation)
+  await holds({ after: '', limit: 1_000, mend })
+  await roots({ after: 0, limit: 1_000, mend })
+  return (await records({ after: '', limit: 1_000, homes, now: LATER, mend })).findings
 }

@@ -6,6 +6,7 @@ import { Nodes } from '../../../adapters/postgres/postgres-nodes.ts'
 import { migrations } from '../../../adapters/postgres/schema.ts'
 import type { LostContent } from '../../../src/catalogue/lost-content.ts'
 import { commit, NOW, record, SIZES } from '../../catalogue/content-support.ts'
+import { holdsIn } from '../../catalogue/whole-reconciliation.ts'
 import { ManualClock } from '../../support/manual-clock.ts'
 import { needsPostgres, startPostgres, type TestPostgres } from '../../support/postgres-server.ts'
 import { type TestNode, withAccounts, withNode } from './catalogue-in-postgres.ts'
@@ -138,7 +139,7 @@ describe('records of a lost node', needsPostgres, () => {
       expect(await pass(lost)).toEqual([0, 0])
       expect(await count("records JOIN holds ON holds.id = hold_id WHERE node = 'here' AND status = 'pinned'")).toBe(1)
       expect(await here.records.usage('one', NOW)).toEqual({ pins: 1, expiringPins: 0, storedBytes: SIZES.charge })
-      expect([await count('holds'), await count('roots'), here.ledger.holdsAfter('', 9).length]).toEqual([1, 1, 1])
+      expect([await count('holds'), await count('roots'), holdsIn(here.ledger).length]).toEqual([1, 1, 1])
     })
   })
 

@@ -2,6 +2,7 @@ import { beforeEach, describe, expect, test } from 'vitest'
 import type { Postgres } from '../../../adapters/postgres/postgres.ts'
 import type { SetBack } from '../../../src/catalogue/offers.ts'
 import { commit, DAG, dagOf, NOW, record, SIZES } from '../../catalogue/content-support.ts'
+import { rootsIn, whole } from '../../catalogue/whole-reconciliation.ts'
 import { needsPostgres } from '../../support/postgres-server.ts'
 import { type TestNode, withNode } from './catalogue-in-postgres.ts'
 import { emptiedDatabase } from './opened-database.ts'
@@ -33,9 +34,9 @@ describe('nodes on a database that was set back', needsPostgres, () => {
   }
   const found = async ({ reconciliation }: TestNode, homes: ReadonlyMap<string, number>) => {
     const step = { after: '', limit: 100, homes, now: NOW, mend: false }
-    return (await reconciliation.records(step)).findings.map(({ kind, record: id }) => [kind, id])
+    return (await whole(reconciliation).records(step)).findings.map(({ kind, record: id }) => [kind, id])
   }
-  const roots = ({ ledger }: TestNode): number => ledger.rootsAfter(0, 100).length
+  const roots = ({ ledger }: TestNode): number => rootsIn(ledger).length
   const countOf = async (table: string): Promise<number> =>
     (await database.reading.first<{ count: number }>(`SELECT COUNT(*) AS count FROM ${table}`))?.count ?? 0
   const bothNodes = (run: (here: TestNode, there: TestNode) => Promise<void>) =>
@@ -84,7 +85,7 @@ describe('nodes on a database that was set back', needsPostgres, () => {
       await walked(there, THERE)
       expect(await found(here, HERE)).toEqual([])
       // The hold of the offer keeps the content after the lost record has none.
-      await there.reconciliation.holds({ after: '', limit: 100, mend: true })
+      await whole(there.reconciliation).holds({ after: '', limit: 100, mend: true })
       expect([there.ledger.rootOf(hold ?? ''), roots(there)]).toEqual([null, 1])
 
       const [offer] = await here.offers.open({ clusterId: 'near', after: '', limit: 9 })
@@ -126,7 +127,7 @@ describe('nodes on a database that was set back', needsPostgres, () => {
       await setBack()
       await walked(node, HERE)
       expect(await node.records.get('waiting')).toMatchObject({ status: 'pinned', fetchId: null })
-      await node.reconciliation.holds({ after: '', limit: 100, mend: true })
+      await whole(node.reconciliation).holds({ after: '', limit: 100, mend: true })
       expect([node.ledger.rootOf(hold ?? ''), await found(node, HERE), roots(node)]).toEqual([null, [], 1])
     })
   })

@@ -2,6 +2,7 @@ import { beforeEach, describe, expect, test } from 'vitest'
 import type { Postgres } from '../../../adapters/postgres/postgres.ts'
 import type { MovedRoot } from '../../../src/catalogue/retirements.ts'
 import { commit, DAG, dagOf, NO_LIMITS, NOW, record, request, SIZES } from '../../catalogue/content-support.ts'
+import { holdsIn, rootsIn } from '../../catalogue/whole-reconciliation.ts'
 import { needsPostgres } from '../../support/postgres-server.ts'
 import { type TestNode, withNode } from './catalogue-in-postgres.ts'
 import { emptiedDatabase } from './opened-database.ts'
@@ -29,7 +30,7 @@ describe('content of a retiring node', needsPostgres, () => {
     }
     return taken
   }
-  const roots = ({ ledger }: TestNode): number => ledger.rootsAfter(0, 100).length
+  const roots = ({ ledger }: TestNode): number => rootsIn(ledger).length
   const nodeOf = async (id: string, table = 'records') =>
     await database.reading.first<{ node: string; state: string }>(
       `SELECT node, state FROM holds WHERE id = (SELECT hold_id FROM ${table} WHERE id = $1)`,
@@ -49,12 +50,7 @@ describe('content of a retiring node', needsPostgres, () => {
       expect(await to.retirements.finish(OLD)).toBe(false)
       expect(await to.retirements.move(await staged(to))).toBe(60)
       await from.records.finishRemovals()
-      expect([roots(from), roots(to), from.ledger.holdsAfter('', 99), to.ledger.holdsAfter('', 99).length]).toEqual([
-        0,
-        1,
-        [],
-        60,
-      ])
+      expect([roots(from), roots(to), holdsIn(from.ledger), holdsIn(to.ledger).length]).toEqual([0, 1, [], 60])
       expect((await from.records.get('r7'))?.status).toBe('pinned')
       expect(await from.records.usage('one', NOW)).toEqual(before)
       expect([await countOf('roots'), await countOf('holds')]).toEqual([1, 60])
@@ -97,7 +93,7 @@ describe('content of a retiring node', needsPostgres, () => {
       expect(await to.retirements.move(moved)).toBe(0)
       expect(await to.records.get('removed')).toBeUndefined()
       expect(await nodeOf('replaced')).toEqual({ node: 'old', state: 'used' })
-      expect([roots(to), to.ledger.holdsAfter('', 9)]).toEqual([0, []])
+      expect([roots(to), holdsIn(to.ledger)]).toEqual([0, []])
     })
   })
 
