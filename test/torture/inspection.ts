@@ -5,6 +5,9 @@ import { BrokenOff, type Client } from './client.ts'
 import { WORKERS } from './load.ts'
 import type { TortureServer } from './torture-server.ts'
 
+/** Contents of an account that are read back at once. */
+const READERS = 8
+
 /**
  * Checks a restarted server: acknowledged content is listed and reads back whole, removed content is gone, and nothing
  * else is visible.
@@ -45,13 +48,15 @@ export async function inspectAccount(
     assert.equal((await client.ask('DELETE', `/api/v3/files/remove/${cid}`)).status, 200)
     listed.delete(cid)
   }
-  for (const content of known.values()) {
-    if (!listed.has(content.cid)) {
-      assert.notEqual(log.fateOf(content.cid, at, seen), 'kept', `${content.cid} was acknowledged and is lost`)
-      continue
+  // The readers share the iterator.
+  const unread = known.values()
+  const read = async (): Promise<void> => {
+    for (const content of unread) {
+      if (listed.has(content.cid)) await readBack(client, content, log)
+      else assert.notEqual(log.fateOf(content.cid, at, seen), 'kept', `${content.cid} was acknowledged and is lost`)
     }
-    await readBack(client, content, log)
   }
+  await Promise.all(Array.from({ length: READERS }, read))
   return listed
 }
 

@@ -4,7 +4,7 @@ import type { Draws } from '../../support/draws.ts'
 import { EMPTY, storeSizes } from '../../support/store-inspection.ts'
 import { now } from '../account-log.ts'
 import { BrokenOff, UNAVAILABLE } from '../client.ts'
-import { until } from '../clusters/until.ts'
+import { until, untilNone } from '../clusters/until.ts'
 import { IDS, type Id, type TorturedFleet } from './tortured-fleet.ts'
 
 /** Records whose content is on a node, or is to be fetched by it. */
@@ -47,7 +47,10 @@ export async function retireAndReplace(fleet: TorturedFleet, draws: Draws, meanw
   await restart(fleet, draws, [to, third, id])
   await ask(fleet, [to, third], `/admin/v1/nodes/${name}/retire`, { to: fleet.nameOf(to) })
   await meanwhile()
-  await until(`node ${name} has retired`, async () => (await stateOf(fleet, number)) === 'retired')
+  await untilNone(`node ${name} has retired`, async () => {
+    if ((await stateOf(fleet, number)) === 'retired') return 0
+    return 1 + (await fleet.ask(RECORDS_OF, [number])).length
+  })
   await until(`the retired node ${name} is empty`, async () => {
     await fleet.node(id).client.json('POST', '/admin/v1/gc', { graceSeconds: 0 })
     return isDeepStrictEqual(await storeSizes(fleet.directory(id)), EMPTY)
