@@ -67,9 +67,16 @@ const promises: readonly KeptPromise[] = [
   {
     promise: 'an upload of content that a forgotten node had is not a repeat',
     file: 'adapters/postgres/known-records.ts',
-    find: 'row && takesContent === true ?',
-    replace: 'row && takesContent === null ?',
+    find: 'takesContent === true || isMissing',
+    replace: 'isMissing',
     test: lost('get the content of an identical upload'),
+  },
+  {
+    promise: 'an identical upload is stored if the node lost what it had',
+    file: 'adapters/postgres/known-records.ts',
+    find: 'takesContent === true || isMissing',
+    replace: 'takesContent === true',
+    test: test('keeps an identical upload that an older'),
   },
   {
     promise: 'a late commit of a forgotten node fails',

@@ -57,7 +57,7 @@ export class ContentChange {
     accountIds: readonly string[],
     { intents = [], waits = true }: { intents?: readonly CommitIntent[]; waits?: boolean } = {},
   ): Promise<ContentChange> {
-    const known = new KnownRecords(sql)
+    const known = new KnownRecords(sql, { node: parts.holds.node, ledger: parts.ledger })
     const [accounts] = await Promise.all([LockedAccounts.lock(sql, accountIds, waits), known.read(intents)])
     return new ContentChange(sql, parts, accounts, known)
   }

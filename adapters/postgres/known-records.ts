@@ -1,5 +1,6 @@
 import type { NewRecord, RecordRow } from '../../src/catalogue/records.ts'
 import type { DagIdentity } from '../../src/ipld/cid.ts'
+import type { CatalogueHolds } from '../../src/ledger/catalogue-holds.ts'
 import { TAKES_CONTENT } from './node-states.ts'
 import { hasDag, identicalRecord, live, RECORD_COLUMNS, rowIdentity } from './record-rows.ts'
 import type { Sql } from './sql.ts'
@@ -10,11 +11,15 @@ const KNOWN = `
   FROM unnest($1::text[], $2::bytea[], $3::bigint[], $4::bytea[], $5::bigint[])
     WITH ORDINALITY AS wanted (account_id, multihash, codec, identity, now, n)
   LEFT JOIN LATERAL (
-    SELECT ${RECORD_COLUMNS}, ${TAKES_CONTENT} AS "takesContent" FROM records
+    SELECT ${RECORD_COLUMNS}, ${TAKES_CONTENT} AS "takesContent",
+      (SELECT id FROM holds WHERE id = records.hold_id AND node = $6) AS "ownHold" FROM records
     WHERE account_id = wanted.account_id AND identity = wanted.identity AND ${live('wanted.now')} LIMIT 1
   ) AS identical ON TRUE ORDER BY wanted.n`
 
-type Found = { hasDag: boolean; takesContent: boolean | null } & ({ [Field in keyof RecordRow]: null } | RecordRow)
+type Found = { hasDag: boolean; takesContent: boolean | null; ownHold: string | null } & (
+  | { [Field in keyof RecordRow]: null }
+  | RecordRow
+)
 
 /**
  * Answers about the records of locked accounts. One statement reads them for all commits of a transaction, and each
@@ -22,11 +27,15 @@ type Found = { hasDag: boolean; takesContent: boolean | null } & ({ [Field in ke
  */
 export class KnownRecords {
   readonly #sql: Sql
+  readonly #node: string
+  readonly #ledger: CatalogueHolds
   readonly #identical = new Map<string, RecordRow | undefined>()
   readonly #hasDag = new Map<string, boolean>()
 
-  constructor(sql: Sql) {
+  constructor(sql: Sql, { node, ledger }: { node: string; ledger: CatalogueHolds }) {
     this.#sql = sql
+    this.#node = node
+    this.#ledger = ledger
   }
 
   async read(wanted: ReadonlyArray<{ record: NewRecord; now: number }>): Promise<void> {
@@ -38,13 +47,17 @@ export class KnownRecords {
       records.map(({ codec }) => codec),
       records.map(rowIdentity),
       wanted.map(({ now }) => now),
+      this.#node,
     ])
     for (const [i, record] of records.entries()) {
-      const { hasDag: has = false, takesContent = false, ...identical } = found[i] ?? {}
+      const { hasDag: has = false, takesContent = false, ownHold = null, ...identical } = found[i] ?? {}
       this.#hasDag.set(dagKey(record.accountId, record), has)
       const row = 'id' in identical && identical.id !== null ? identical : undefined
+      // An older copy of the node's directory lacks what the node stored later.
+      const isMissing = ownHold !== null && this.#ledger.rootOf(ownHold) === null
       // A record that takes content counts as one that waits for it.
-      this.#identical.set(identityKey(record), row && takesContent === true ? { ...row, rootId: null } : row)
+      const waits = takesContent === true || isMissing
+      this.#identical.set(identityKey(record), row && waits ? { ...row, rootId: null } : row)
     }
   }
 

@@ -5,7 +5,7 @@ import { migrations } from '../../../adapters/postgres/schema.ts'
 import { SharedHolds } from '../../../adapters/postgres/shared-holds.ts'
 import { HoldfastError } from '../../../src/index.ts'
 import { AWAY, commit, DAG, dagOf, listOf, NOW, record, SIZES } from '../../catalogue/content-support.ts'
-import { holdsIn, whole } from '../../catalogue/whole-reconciliation.ts'
+import { holdsIn, rootsIn, whole } from '../../catalogue/whole-reconciliation.ts'
 import { openProxy } from '../../support/database-proxy.ts'
 import { needsPostgres, startPostgres, type TestPostgres } from '../../support/postgres-server.ts'
 import { type TestNode, withNode } from './catalogue-in-postgres.ts'
@@ -149,6 +149,19 @@ describe('a catalogue in PostgreSQL under failures', needsPostgres, () => {
         await there.records.finishRemovals()
         expect([await holdStates(), holdsIn(there.ledger)]).toEqual([[], []])
       })
+    })
+  })
+
+  test('keeps an identical upload that an older directory lacks', async () => {
+    const fill = async (node: TestNode): Promise<void> => void (await commit(node, [record('r1', { name: 'same' })]))
+    await withNode(database, 'here', fill)
+    // The node is started on a copy of its directory from before the upload.
+    await withNode(database, 'here', async node => {
+      const [made] = await commit(node, [record('r2', { name: 'same' })])
+      expect(made).toMatchObject({ created: false, record: { id: 'r1', status: 'pinned' } })
+      await node.records.finishRemovals()
+      expect([await holdStates(), holdsIn(node.ledger).length, rootsIn(node.ledger).length]).toEqual([['used'], 1, 1])
+      expect(await node.records.usage('one', NOW)).toEqual({ pins: 1, expiringPins: 0, storedBytes: SIZES.charge })
     })
   })
 
