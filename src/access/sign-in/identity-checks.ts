@@ -18,7 +18,9 @@ export interface IdentityChecksOptions {
   logger: Logger
 }
 
-/** A plan by a group ends within the hour: the last confirmation, and the time between two looks. */
+/**
+ * Time in ms for which a confirmation counts. With the interval of the checks, a plan by a group ends within an hour.
+ */
 const CONFIRMED_MS = 50 * 60 * 1_000
 const LOOK_MS = 5 * 60 * 1_000
 /** Leaves several attempts before a plan lapses. */

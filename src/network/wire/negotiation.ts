@@ -5,7 +5,10 @@ import { AbstractMessageStream } from '@libp2p/utils'
 const MOST_ANSWERS = 16
 /** The library reads names of up to 1,024 bytes, each in a turn with one answer. */
 const BYTES_PER_ANSWER = 2_048
-/** Two initial windows of a stream: data may follow a name at once. */
+/**
+ * Maximum number of undelivered bytes: two initial windows of a stream, because a peer may send data right after a
+ * protocol name.
+ */
 const MOST_HELD_BYTES = 512 * 1024
 
 const ends = new WeakMap<MessageStream, () => void>()

@@ -16,7 +16,7 @@ export const SORTS = ['newest', 'oldest', ...SORTED_ORDERS] as const
 const MOST_CIDS = 10
 
 /**
- * Returns the filter of a list, which only records match.
+ * Returns the filter for a list of records.
  *
  * @throws HoldfastError `VALIDATION`, which names the field; `INVALID_CID`
  */

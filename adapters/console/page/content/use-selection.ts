@@ -17,7 +17,7 @@ export function useSelection(rows: readonly Picked[]): Selecting {
   const [selection, setSelection] = useState(NOTHING)
   const last = useRef<string | null>(null)
   const { matching, picked } = selection
-  /** If all that match are selected, a click on a row leaves the other rows of the page. */
+  /** If all matching pins are selected, a click on one row keeps only the other rows of this page selected. */
   const base = (): Selection => (matching === null ? selection : pick(NOTHING, rows, true))
   return {
     selection,
