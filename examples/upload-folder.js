@@ -1,6 +1,6 @@
 // Uploads a folder to a Holdfast server as one directory, with a progress bar:
 //
-//   HOLDFAST_KEY=… node upload-folder.js FOLDER [http://127.0.0.1:4100/api/v3]
+//   HOLDFAST_API_KEY=… node upload-folder.js FOLDER [http://127.0.0.1:4100/api/v3]
 //
 // Needs nothing but Node: the form is written while it is sent, so that memory stays flat however large the folder is.
 
@@ -10,9 +10,9 @@ import { readdir, stat } from 'node:fs/promises'
 import { basename, join, relative, resolve, sep } from 'node:path'
 
 const [folder, api = 'http://127.0.0.1:4100/api/v3'] = process.argv.slice(2)
-const key = process.env.HOLDFAST_KEY
+const key = process.env.HOLDFAST_API_KEY
 if (folder === undefined || key === undefined) {
-  console.error('usage: HOLDFAST_KEY=… node upload-folder.js FOLDER [API]')
+  console.error('usage: HOLDFAST_API_KEY=… node upload-folder.js FOLDER [API]')
   process.exit(2)
 }
 

@@ -1,6 +1,6 @@
 // A page that uploads from the browser straight to a Holdfast server, by upload tokens:
 //
-//   HOLDFAST_KEY=hf_... node upload-page.js http://127.0.0.1:4100/api/v3
+//   HOLDFAST_API_KEY=hf_... node upload-page.js http://127.0.0.1:4100/api/v3
 //
 // The key stays here. Each visit gets a token that is good for three uploads of 10 MB within ten minutes, and for nothing
 // else: whoever copies it can do no more. Before you give pages like this to strangers, let them sign in or solve
@@ -8,10 +8,10 @@
 
 import { createServer } from 'node:http'
 
-const { HOLDFAST_KEY: key, PORT = '3000' } = process.env
+const { HOLDFAST_API_KEY: key, PORT = '3000' } = process.env
 const [base] = process.argv.slice(2)
 if (!base || !key) {
-  console.error('usage: HOLDFAST_KEY=hf_... node upload-page.js http://127.0.0.1:4100/api/v3')
+  console.error('usage: HOLDFAST_API_KEY=hf_... node upload-page.js http://127.0.0.1:4100/api/v3')
   process.exit(2)
 }
 

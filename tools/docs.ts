@@ -31,6 +31,7 @@ const PARTS: Readonly<Record<string, () => string>> = {
   'fields of the configuration': () => table(FIELD_HEAD, configRows(configSchema)),
   'fields of the network': () => table(FIELD_HEAD, configRows(configSchema.properties.network, 'network.')),
   'fields of the sign-in provider': () => table(FIELD_HEAD, configRows(configSchema.properties.oidc, 'oidc.')),
+  'fields of a node': () => table(FIELD_HEAD, configRows(configSchema.properties.node, 'node.')),
   'fields of a cluster': () => table(FIELD_HEAD, configRows(clusterSchema)),
   ...Object.fromEntries(
     serverAdapters.adapters.map(({ type, schema }) => [

@@ -7,7 +7,7 @@ export type IpfsClusterBackendDefinition = {
   api: string
   /** A file with the credentials for the API: `basic:<user>:<password>` or `bearer:<token>`. Default: none. */
   authFile?: string
-  /** Environment variable with it, instead of `authFile`. Default: none. */
+  /** Environment variable with the credentials, instead of `authFile`. Default: none. */
   authEnv?: string
   /**
    * URLs of trustless gateways that serve the content, such as those of the peers. They are tried in this order.

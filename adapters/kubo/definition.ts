@@ -18,7 +18,8 @@ const schema = Type.Object(
     ),
     acceptUnsyncedBackend: Type.Optional(
       Type.Boolean({
-        description: 'Accepts a Kubo that does not sync its writes. A power cut there may lose pinned content.',
+        description:
+          'Accepts a Kubo that does not sync its writes. A power cut of its machine may lose pinned content.',
         defaultText: '`false`',
       }),
     ),

@@ -10,14 +10,16 @@ export type KuboBackendDefinition = {
    * `basic:<user>:<password>`. Default: none.
    */
   authFile?: string
-  /** Environment variable with it, instead of `authFile`. Default: none. */
+  /** Environment variable with the credentials, instead of `authFile`. Default: none. */
   authEnv?: string
   /**
    * URLs of trustless gateways that serve the content. They are tried in this order. Default: none: the RPC API serves
    * it.
    */
   gateways?: readonly string[]
-  /** Accepts a Kubo that does not sync its writes. A power cut there may lose pinned content. Default: `false`. */
+  /**
+   * Accepts a Kubo that does not sync its writes. A power cut of its machine may lose pinned content. Default: `false`.
+   */
   acceptUnsyncedBackend?: boolean
   /** Bytes of the cluster's content that stay on this disk to be read again. Default: `1073741824` (1 GiB). */
   cacheBytes?: number

@@ -5,7 +5,7 @@ import { configText, optionalText } from '../../src/config/schema-parts.ts'
 export function authFields(wanted: string) {
   return {
     authFile: optionalText(wanted),
-    authEnv: optionalText('Environment variable with it, instead of `authFile`.'),
+    authEnv: optionalText('Environment variable with the credentials, instead of `authFile`.'),
   }
 }
 

@@ -235,7 +235,7 @@ export const configSchema = Type.Object(
           Type.Union([Type.Literal('off'), Type.Literal('public'), Type.Literal('any')], {
             default: 'public',
             description:
-              'URLs from which the node reads files for accounts. `public`: not those of private addresses. `off`: none.',
+              'URLs from which the node reads files for accounts. `public`: only public addresses. `any`: also private ones, so accounts can read internal servers. `off`: none.',
           }),
         ),
         maxConcurrent: upTo(

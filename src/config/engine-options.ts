@@ -207,8 +207,8 @@ export interface EngineConfig {
   /** Limits of uploads. */
   uploads?: {
     /**
-     * URLs from which the node reads files for accounts. `public`: not those of private addresses. `off`: none.
-     * Default: `public`.
+     * URLs from which the node reads files for accounts. `public`: only public addresses. `any`: also private ones, so
+     * accounts can read internal servers. `off`: none. Default: `public`.
      */
     fromUrls?: 'off' | 'public' | 'any'
     /**
@@ -236,9 +236,12 @@ export interface EngineConfig {
   }
   /** The audit log. */
   audit?: {
-    /** Days that an entry is kept. Default: `365`. */
+    /** Days that the audit log keeps an entry. Default: `365`. */
     keepDays?: number
-    /** Entries kept of owners, and as many of other accounts, and of strangers. Default: `100000`. */
+    /**
+     * Entries that the audit log keeps of owners. It keeps as many of other accounts, and as many of strangers.
+     * Default: `100000`.
+     */
     maxEntries?: number
   }
   /** Verification of all blocks in the background. Damaged blocks are quarantined and fetched again. */

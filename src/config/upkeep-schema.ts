@@ -36,7 +36,7 @@ export const upkeep = {
           minimum: 1,
           maximum: 3_650,
           default: 365,
-          description: 'Days that an entry is kept.',
+          description: 'Days that the audit log keeps an entry.',
         }),
       ),
       maxEntries: defaulted(
@@ -44,7 +44,8 @@ export const upkeep = {
           minimum: 100,
           maximum: 1_000_000,
           default: 100_000,
-          description: 'Entries kept of owners, and as many of other accounts, and of strangers.',
+          description:
+            'Entries that the audit log keeps of owners. It keeps as many of other accounts, and as many of strangers.',
         }),
       ),
     },

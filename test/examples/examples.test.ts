@@ -116,7 +116,7 @@ describe('upload-folder.js', () => {
     await writeFile(join(dir, 'photos', 'a "b".txt'), 'first')
     await writeFile(join(dir, 'photos', 'sub', 'c.bin'), Buffer.alloc(1_500_000, 7))
     await writeFile(join(dir, 'photos', 'empty'), '')
-    const running = await start('upload-folder.js', ['photos', service.base], { HOLDFAST_KEY: secret })
+    const running = await start('upload-folder.js', ['photos', service.base], { HOLDFAST_API_KEY: secret })
     const { code, stdout, stderr } = await running.ended()
     expect([code, stderr]).toEqual([0, expect.stringContaining('3 files, 1.5 MB')])
     expect(stderr).toContain('█ 100 %  1.5 MB\n')
@@ -128,12 +128,12 @@ describe('upload-folder.js', () => {
 
   test('reports the error', async () => {
     await mkdir(join(dir, 'empty'))
-    const refused = await start('upload-folder.js', ['empty', service.base], { HOLDFAST_KEY: 'wrong' })
+    const refused = await start('upload-folder.js', ['empty', service.base], { HOLDFAST_API_KEY: 'wrong' })
     expect(await refused.ended()).toMatchObject({ code: 1, stderr: expect.stringContaining('INVALID_API_KEY') })
     const { secret } = await service.customer()
-    const nothing = await start('upload-folder.js', ['empty', service.base], { HOLDFAST_KEY: secret })
+    const nothing = await start('upload-folder.js', ['empty', service.base], { HOLDFAST_API_KEY: secret })
     expect((await nothing.ended()).stderr).toMatch(/0 files[\s\S]*(INVALID_PATH|VALIDATION): /)
-    const unused = await start('upload-folder.js', [], { HOLDFAST_KEY: '' })
+    const unused = await start('upload-folder.js', [], { HOLDFAST_API_KEY: '' })
     expect(await unused.ended()).toMatchObject({ code: 2, stderr: expect.stringContaining('usage') })
   })
 })
@@ -143,7 +143,7 @@ describe('upload-page.js', () => {
     const service = await openService()
     try {
       const { secret } = await service.customer()
-      const running = await start('upload-page.js', [service.base], { HOLDFAST_KEY: secret, PORT: '0' })
+      const running = await start('upload-page.js', [service.base], { HOLDFAST_API_KEY: secret, PORT: '0' })
       const url = await running.said(/listening on (\S+)/)
       const html = await (await fetch(url)).text()
       expect(html).not.toContain(secret)

@@ -39,9 +39,10 @@ const list = route({
   summary: 'List or export the audit log, newest first',
   details:
     '`{entries: [{id, at, lastAt, times, actor, account, email, credential, credentialId, address, action, outcome, ' +
-    'subject}], next}`. A page may have fewer entries than `limit`, or none, although `next` is set. With `format=jsonl` ' +
-    'or `format=csv`, the answer is a file with all entries that match. The [limits](limits.md) tell which actions share ' +
-    'an entry, and how long entries are kept.',
+    'subject}], next}`. The filters are `account` (an id), `action`, `outcome` (`ok` or the code of an error), `from` and ' +
+    '`until`. A page takes `limit` (100, at most 1,000) and `after`. It may have fewer entries than `limit`, or none, ' +
+    'although `next` is set. With `format=jsonl` or `format=csv`, the answer is a file with all entries that match. The ' +
+    '[limits](limits.md) tell which actions share an entry, and how long entries are kept.',
   query: {
     ...PAGE_QUERY,
     account: { description: 'Only actions of the account with this id, and sign-ins that named it.', schema: text },

@@ -50,8 +50,8 @@ const retire = route({
   audit: 'node.retire',
   summary: 'Move the content of a node to another node',
   details:
-    '202. Body: `{"to"}`, the id of the other node. The move runs in the background, and `GET /nodes` shows its ' +
-    'progress. All records stay `pinned` and readable. At the end the node is `retired`. The call is refused if ' +
+    '202. Body: `{"to"}`, the id of the other node. The move runs in the background, and `GET /admin/v1/nodes` shows ' +
+    'its progress. All records stay `pinned` and readable. At the end the node is `retired`. The call is refused if ' +
     'one of the two nodes is down, or if a node was started with a cluster on the retiring node. It is also refused for ' +
     'content in a cluster on another system. A repeated call with another `to` changes the destination.',
   params: { id: 'Its id, as listed.' },
@@ -73,10 +73,10 @@ const forget = route({
   audit: 'node.forget',
   summary: 'Give up a node whose disk is gone',
   details:
-    '202. The nodes of its clusters take over its records in the background, which `GET /nodes` shows. Content that they find ' +
-    'is fetched again. Content that nobody has becomes `failed`, with the reason "lost with node". The call is refused ' +
-    'while a process runs as the node, and while a node was started with a cluster on it. With `isReplaced`, a new, empty ' +
-    'directory will run under the id and take over its clusters.',
+    '202. The nodes of its clusters take over its records in the background, which `GET /admin/v1/nodes` shows. ' +
+    'Content that they find is fetched again. Content that nobody has becomes `failed`, with the reason "lost with ' +
+    'node". The call is refused while a process runs as the node, and while a node was started with a cluster on it. ' +
+    'With `isReplaced`, a new, empty directory will run under the id and take over its clusters.',
   params: { id: 'Its id, as listed.' },
   body: optionalJson(Type.Object({ isReplaced: Type.Optional(Type.Boolean()) })),
   answers: { 202: Type.Object({ forgetting: text }) },
