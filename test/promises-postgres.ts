@@ -26,9 +26,53 @@ const columns = (name: string) => ({ file: 'test/adapters/postgres/move-in.test.
 const returned = (name: string) => ({ file: 'test/adapters/fleet/forgotten-node.test.ts', name })
 const lost = (name: string) => ({ file: 'test/adapters/postgres/postgres-lost-content.test.ts', name })
 
+const time = (name: string) => ({ file: 'test/adapters/postgres/database-time.test.ts', name })
+
 const joined = (name: string) => ({ file: 'test/adapters/postgres/join-fleet.test.ts', name })
 
 const promises: readonly KeptPromise[] = [
+  {
+    promise: 'a node whose clock is ahead removes no record early',
+    file: 'adapters/postgres/postgres-records.ts',
+    find: 'rules.expire(await earlier(now), limit)',
+    replace: 'rules.expire(now, limit)',
+    test: time('removes no record before'),
+  },
+  {
+    promise: 'a node whose clock is ahead ends no undo period early',
+    file: 'adapters/postgres/postgres-records.ts',
+    find: 'bulk.purge(id, await earlier(now))',
+    replace: 'bulk.purge(id, now)',
+    test: time('begins no job and keeps'),
+  },
+  {
+    promise: 'a node whose clock is ahead does not begin a job again and again',
+    file: 'adapters/postgres/postgres-records.ts',
+    find: '{ ...query, now: await earlier(query.now) }',
+    replace: 'query',
+    test: time('begins no job and keeps'),
+  },
+  {
+    promise: 'an undo on a node whose clock is ahead restores all timelocked records',
+    file: 'adapters/postgres/postgres-records.ts',
+    find: '{ ...step, now: await earlier(step.now) }',
+    replace: 'step',
+    test: time('restores a record whose timelock'),
+  },
+  {
+    promise: 'the clock of a host program decides alone',
+    file: 'adapters/postgres/database-time.ts',
+    find: '  if (clock !== systemClock) return now\n',
+    replace: '',
+    test: time('follows its own clock'),
+  },
+  {
+    promise: 'a sweep that removes nothing is not repeated at once',
+    file: 'src/pins/removal/expiry-sweeper.ts',
+    find: 'Math.max(least, waitFor(next, this.#parts.clock.now()))',
+    replace: 'waitFor(next, this.#parts.clock.now()) + least * 0',
+    test: { file: 'test/pins/removal/expiry-sweeper.test.ts', name: 'a sweep that removed nothing' },
+  },
   {
     promise: 'a node is not given up while a process runs as it',
     file: 'adapters/postgres/forget-node.ts',

@@ -3,6 +3,7 @@ import type { Retirements } from '../../src/catalogue/retirements.ts'
 import { fileRules } from '../../src/catalogue/rules/file-rules.ts'
 import { reconciliationRules } from '../../src/catalogue/rules/reconciliation-rules.ts'
 import type { NodeWork, SharedContent } from '../../src/catalogue/shared-catalogue.ts'
+import { type Clock, systemClock } from '../../src/domain/clock.ts'
 import type { CatalogueHolds } from '../../src/ledger/catalogue-holds.ts'
 import { backendsOf } from './backends.ts'
 import { PostgresNodeWork } from './node-work.ts'
@@ -25,7 +26,7 @@ import { SharedHolds } from './shared-holds.ts'
 export function postgresContent(
   database: Postgres,
   ledger: CatalogueHolds,
-  { name, number }: { name: string; number: number },
+  { name, number, clock = systemClock }: { name: string; number: number; clock?: Clock },
   external: ReadonlySet<number> = new Set(),
 ): { content: SharedContent; work: NodeWork; offers: Offers; retirements: Retirements } {
   const backend = backendsOf(number)
@@ -34,7 +35,7 @@ export function postgresContent(
   const driver = new PostgresDriver(database)
   const reconciliation = new PostgresReconciliation(parts)
   const content = {
-    ...postgresRecords(parts),
+    ...postgresRecords(parts, clock),
     fetches: postgresFetches(parts),
     files: fileRules(driver),
     placements: postgresPlacements(parts),

@@ -5,8 +5,10 @@ import { type RecordParts, recordRules, usageOf } from '../../src/catalogue/rule
 import { accountUsage } from '../../src/catalogue/rules/record-statements.ts'
 import { type HeldRecord, heldRecord } from '../../src/catalogue/rules/removal-rules.ts'
 import { selectList } from '../../src/catalogue/rules/statement.ts'
+import type { Clock } from '../../src/domain/clock.ts'
 import { accountReads } from './account-reads.ts'
 import type { ContentParts } from './content-change.ts'
+import { earlierTime } from './database-time.ts'
 import { ownStep, PostgresDriver } from './postgres-driver.ts'
 import { RecordCommits } from './record-commits.ts'
 import { RecordLists } from './record-lists.ts'
@@ -20,12 +22,13 @@ const REMOVE = `
 
 const COUNTERS = `SELECT id, ${selectList(accountUsage).postgres} FROM accounts WHERE id = ANY($1)`
 
-export function postgresRecords(parts: ContentParts): Pick<Catalogue, 'records' | 'bulk'> {
+export function postgresRecords(parts: ContentParts, clock: Clock): Pick<Catalogue, 'records' | 'bulk'> {
   const { database, holds } = parts
   const commits = new RecordCommits(parts)
   const lists = new RecordLists(database)
   const counters = accountReads<AccountUsage & { id: string }>(database, COUNTERS)
   const driver = new PostgresDriver(database)
+  const earlier = (now: number): Promise<number> => earlierTime(database.reading, clock, now)
   const removing = (release: (sql: Sql, ids: string[]) => Promise<void>) => (records: readonly RecordRow[]) =>
     ownStep(async sql => {
       const ids = records.map(({ id }) => id)
@@ -40,26 +43,35 @@ export function postgresRecords(parts: ContentParts): Pick<Catalogue, 'records' 
     // The records are already removed. If the ledger fails now, a later call releases their holds.
     dropReleased: async () => void (await holds.releaseVoid().catch(() => undefined)),
   }
+  const rules = recordRules(driver, removal)
+  const bulk = bulkRules(driver, {
+    ...removal,
+    node: holds.node,
+    keep: removing((sql, ids) => holds.mute(sql, ids)),
+    unkeep: ({ holdId, expiresAt }) =>
+      ownStep(async sql => {
+        if (holdId !== null) await holds.unmute(sql, holdId, expiresAt)
+      }),
+    expiring: (record, by) => ownStep(sql => countExpiring(sql, record, by)),
+    release: records => ownStep(sql => holds.void(sql, holdsOf(records))),
+  })
   return {
     records: {
-      ...recordRules(driver, removal),
+      ...rules,
+      expire: async (now, limit) => rules.expire(await earlier(now), limit),
       takesBlocks: true,
       usage: async (accountId, now) => driver.read(usageOf(accountId, now, await counters(accountId))),
       commit: (intents, token) => commits.commit(intents, token),
       page: (filter, offset, limit) => lists.page(filter, offset, limit),
       walk: (filter, page) => lists.walk(filter, page),
     },
-    bulk: bulkRules(driver, {
-      ...removal,
-      node: holds.node,
-      keep: removing((sql, ids) => holds.mute(sql, ids)),
-      unkeep: ({ holdId, expiresAt }) =>
-        ownStep(async sql => {
-          if (holdId !== null) await holds.unmute(sql, holdId, expiresAt)
-        }),
-      expiring: (record, by) => ownStep(sql => countExpiring(sql, record, by)),
-      release: records => ownStep(sql => holds.void(sql, holdsOf(records))),
-    }),
+    bulk: {
+      ...bulk,
+      restore: async step => bulk.restore({ ...step, now: await earlier(step.now) }),
+      purge: async (id, now) => bulk.purge(id, await earlier(now)),
+      // Otherwise a node whose clock is ahead would begin the same job again and again.
+      due: async query => bulk.due({ ...query, now: await earlier(query.now) }),
+    },
   }
 }
 

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import type { PoolClient } from 'pg'
 import type { NodeName, SharedCatalogue, SharedOptions } from '../../src/catalogue/shared-catalogue.ts'
+import type { Clock } from '../../src/domain/clock.ts'
 import { HoldfastError } from '../../src/domain/errors.ts'
 import { accountVersions } from './account-versions.ts'
 import { CredentialChanges } from './credential-changes.ts'
@@ -54,7 +55,7 @@ export async function openShared(options: SharedOptions, name: NodeName): Promis
       await changes.stop()
       await database.close()
     }
-    return { ...storesIn(database, node), node, changes, past, fleet, close }
+    return { ...storesIn(database, node, clock), node, changes, past, fleet, close }
   } catch (error) {
     connection?.release(true)
     await database.close()
@@ -68,12 +69,12 @@ async function loadFleet(): Promise<object> {
 
 type Stores = Pick<SharedCatalogue, 'access' | 'takedowns' | 'places' | 'content' | 'census' | 'signIn' | 'versions'>
 
-function storesIn(database: Postgres, node: SharedCatalogue['node']): Stores {
+function storesIn(database: Postgres, node: SharedCatalogue['node'], clock: Clock): Stores {
   return {
     access: postgresAccess(database, node.name),
     takedowns: new PostgresTakedowns(database),
     places: new PostgresPlaces(database),
-    content: (ledger, external) => postgresContent(database, ledger, node, external),
+    content: (ledger, external) => postgresContent(database, ledger, { ...node, clock }, external),
     census: ledger => new PostgresCensus(database, ledger),
     signIn: sealing => postgresSignIn(database, sealing),
     versions: accountVersions(database),

@@ -7,6 +7,8 @@ import type { PinChanges } from '../pin-changes.ts'
 
 const BATCH = 100
 const RETRY_MS = 10_000
+/** Pause after a sweep that removed nothing. The clock of the database may be behind this node's. */
+const PAUSE_MS = 1_000
 
 export interface ExpirySweeperParts {
   records: Records
@@ -38,13 +40,17 @@ export class ExpirySweeper {
     await this.#running?.catch(() => undefined)
   }
 
-  /** Schedules the next sweep. Call this when a new record may be the first to expire. */
-  wake(): void {
+  /**
+   * Schedules the next sweep. Call this when a new record may be the first to expire.
+   *
+   * @param least minimum time until the sweep, in ms
+   */
+  wake(least = 0): void {
     const wake = ++this.#wakes
     this.#parts.records.nextExpiry().then(
       next => {
         // If another call has started since, that call sets the timer.
-        if (wake === this.#wakes) this.#sleep(waitFor(next, this.#parts.clock.now()))
+        if (wake === this.#wakes) this.#sleep(Math.max(least, waitFor(next, this.#parts.clock.now())))
       },
       (error: unknown) => {
         this.#parts.logger.error({ err: error }, 'looking for the next expiry failed')
@@ -66,8 +72,11 @@ export class ExpirySweeper {
     if (this.#stopped) return
     this.#cancelTimer = this.#parts.clock.after(ms, () => {
       underName('expiry', () => this.sweep())
-        .catch((error: unknown) => this.#parts.logger.error({ err: error }, 'removing expired records failed'))
-        .finally(() => this.wake())
+        .catch((error: unknown) => {
+          this.#parts.logger.error({ err: error }, 'removing expired records failed')
+          return 0
+        })
+        .then(removed => this.wake(removed > 0 ? 0 : PAUSE_MS))
     })
   }
 
