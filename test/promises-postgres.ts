@@ -144,6 +144,27 @@ const promises: readonly KeptPromise[] = [
     test: lost('free the storage of their account once'),
   },
   {
+    promise: 'a record that an undo restores behind a pass is taken over',
+    file: 'adapters/postgres/lost-remains.ts',
+    find: '    if (await this.#hasRecords(node)) return false\n',
+    replace: '    await this.#hasRecords(node)\n',
+    test: lost('are taken over if an undo'),
+  },
+  {
+    promise: 'a node whose records came back is forgotten after another pass',
+    file: 'src/upkeep/lost-nodes.ts',
+    find: 'isMore = !(await lost.finish(node))',
+    replace: 'isMore = (await lost.finish(node)) === null',
+    test: { file: 'test/upkeep/lost-nodes.test.ts', name: 'a node whose records came back' },
+  },
+  {
+    promise: 'the removed records of a forgotten node do not change during their undo',
+    file: 'adapters/postgres/lost-remains.ts',
+    find: '      await sql.all(LOCK_ACCOUNTS, [ids])\n',
+    replace: '',
+    test: lost('keep their removed rows while'),
+  },
+  {
     promise: 'a forgotten node that still runs can begin nothing',
     file: 'adapters/postgres/begun-holds.ts',
     find: "state NOT IN ('active', 'retiring')) THEN NULL",

@@ -8,6 +8,10 @@ import { dropUnheld } from './shared-roots.ts'
 import type { Sql } from './sql.ts'
 
 const STEP = 200
+/** SQL condition: the hold of a record is on the node. */
+const IS_HELD = '(SELECT node FROM holds WHERE holds.id = hold_id) = $2'
+const LOCK_ACCOUNTS = `
+  SELECT 1 FROM accounts WHERE id IN (SELECT account_id FROM removed_records WHERE id = ANY($1)) ORDER BY id FOR UPDATE`
 
 /** Removes the rows of a lost node that belong to no record: holds, fetches, removed records, placements and roots. */
 export class LostRemains {
@@ -41,27 +45,40 @@ export class LostRemains {
     return true
   }
 
-  async remove(node: LostNode): Promise<void> {
+  /** Returns false if records of the node are left. An undo may have restored them behind the last pass. */
+  async remove(node: LostNode): Promise<boolean> {
     await this.#removedRecords(node)
+    if (await this.#hasRecords(node)) return false
     await this.#fetches(node)
     await this.#holdRows(node)
     await this.#placements(node)
     await this.#roots(node)
     await deleteFiles(this.#database)
     await this.#database.transaction(sql => changeState(sql, node.name, { from: 'forgetting', to: 'forgotten' }))
+    return true
   }
 
   /** If a removal is undone, the content of its records is fetched like any other. */
   async #removedRecords({ name }: LostNode): Promise<void> {
-    const isLost = '(SELECT node FROM holds WHERE holds.id = hold_id) = $2'
-    await this.#each<string>('', { table: 'removed_records', isLost, of: name }, (sql, ids) =>
-      sql.run(
+    await this.#each<string>('', { table: 'removed_records', isLost: IS_HELD, of: name }, async (sql, ids) => {
+      // An undo reads these rows and restores them while it has the account.
+      await sql.all(LOCK_ACCOUNTS, [ids])
+      await sql.run(
         `UPDATE removed_records r SET hold_id = NULL, root_id = NULL, fetch_id = NULL, status = 'queued',
            dag_size = 0, charge = 0
          FROM holds h WHERE r.id = ANY($1) AND h.id = r.hold_id AND h.node = $2`,
         [ids, name],
-      ),
-    )
+      )
+    })
+  }
+
+  /** No removed record has a hold of the node any more, so no later undo restores one with it. */
+  async #hasRecords({ name }: LostNode): Promise<boolean> {
+    let has = false
+    await this.#each<string>('', { table: 'records', isLost: IS_HELD, of: name }, async () => {
+      has = true
+    })
+    return has
   }
 
   async #fetches({ name }: LostNode): Promise<void> {

@@ -65,7 +65,7 @@ export class PostgresLostContent implements LostContent {
     return this.#remains.fence(node)
   }
 
-  finish(node: LostNode): Promise<void> {
+  finish(node: LostNode): Promise<boolean> {
     return this.#remains.remove(node)
   }
 

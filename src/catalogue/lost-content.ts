@@ -44,6 +44,9 @@ export interface LostContent {
    * becomes `pinning` and is fetched, or `failed`.
    */
   takeOver(step: TakeOver): Promise<TakenOver>
-  /** Removes what is left of a node without records. Call it after a pass that left none. */
-  finish(node: LostNode): Promise<void>
+  /**
+   * Removes what is left of a node without records. Call it after a pass that left none. Returns false if the node has
+   * records again, so another pass is necessary.
+   */
+  finish(node: LostNode): Promise<boolean>
 }

@@ -36,8 +36,8 @@ export class LostNodes {
         this.#restUntil = clock.now() + (clock.now() - began) * REST
         isMore = taken > 0
         if (taken > 0 || left > 0) continue
-        await lost.finish(node)
-        logger.info({ node: node.id }, 'the lost node is forgotten')
+        isMore = !(await lost.finish(node))
+        if (!isMore) logger.info({ node: node.id }, 'the lost node is forgotten')
       }
     }
   }

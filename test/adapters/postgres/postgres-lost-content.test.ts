@@ -1,11 +1,11 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest'
 import { migrate } from '../../../adapters/postgres/migrate.ts'
 import { Postgres } from '../../../adapters/postgres/postgres.ts'
 import { postgresContent } from '../../../adapters/postgres/postgres-content.ts'
 import { Nodes } from '../../../adapters/postgres/postgres-nodes.ts'
 import { migrations } from '../../../adapters/postgres/schema.ts'
 import type { LostContent } from '../../../src/catalogue/lost-content.ts'
-import { commit, NOW, record, SIZES } from '../../catalogue/content-support.ts'
+import { commit, NO_LIMITS, NOW, record, SIZES } from '../../catalogue/content-support.ts'
 import { holdsIn } from '../../catalogue/whole-reconciliation.ts'
 import { ManualClock } from '../../support/manual-clock.ts'
 import { needsPostgres, startPostgres, type TestPostgres } from '../../support/postgres-server.ts'
@@ -46,7 +46,7 @@ describe('records of a lost node', needsPostgres, () => {
       left += of.left
       after = of.last
     }
-    if (taken === 0 && left === 0) await lost.finish(node)
+    if (taken === 0 && left === 0) expect(await lost.finish(node)).toBe(true)
     return [taken, left]
   }
   const count = async (where: string): Promise<number> =>
@@ -140,6 +140,71 @@ describe('records of a lost node', needsPostgres, () => {
       expect(await count("records JOIN holds ON holds.id = hold_id WHERE node = 'here' AND status = 'pinned'")).toBe(1)
       expect(await here.records.usage('one', NOW)).toEqual({ pins: 1, expiringPins: 0, storedBytes: SIZES.charge })
       expect([await count('holds'), await count('roots'), holdsIn(here.ledger).length]).toEqual([1, 1, 1])
+    })
+  })
+
+  /** Runs with a lost node whose record `r1` a job has removed. Gives the step that restores the record. */
+  const removed = async (
+    run: (lost: LostContent, here: TestNode, restore: () => Promise<unknown>) => Promise<void>,
+  ) => {
+    const node = 'INSERT INTO nodes (name, number, id, url) VALUES ($1, $2, $1, $1)'
+    for (const [i, name] of ['here', 'lost'].entries()) await database.command(node, [name, i])
+    const change = {
+      name: 'job',
+      accountId: 'one',
+      action: 'delete' as const,
+      selection: '["r1"]',
+      undoMs: 100,
+      total: 1,
+    }
+    const step = { id: 0, place: '', next: null, ids: ['r1'], now: NOW }
+    const fill = async (lost: TestNode): Promise<void> => {
+      await commit(lost, [record('r1')])
+      step.id = (await lost.bulk.add({ ...change, createdAt: NOW })).id
+      expect(await lost.bulk.remove({ ...step, isListed: true })).toHaveLength(1)
+    }
+    await withNode(database, 'lost', fill, 1)
+    await new Nodes(database, new ManualClock(), 'here').forget('lost')
+    await withNode(database, 'here', async here => {
+      const { lost } = postgresContent(database, here.ledger, { name: 'here', number: 0 }).work
+      await here.bulk.undo({ accountId: 'one', name: 'job', limits: NO_LIMITS, now: NOW })
+      await run(lost, here, () => here.bulk.restore({ ...step, limits: NO_LIMITS }))
+    })
+  }
+
+  test('are taken over if an undo restores them behind a pass', async () => {
+    await removed(async (lost, here, restore) => {
+      const [node] = await lost.nodes()
+      if (node === undefined) throw new Error('no node is lost')
+      const step = { node, after: '', homeOf: () => 0, canFetch: async () => false, now: 5 }
+      expect(await lost.takeOver(step)).toMatchObject({ taken: 0, left: 0, last: null })
+      await restore()
+      expect(await lost.finish(node)).toBe(false)
+      expect(await count("records WHERE status = 'pinned'")).toBe(1)
+      expect([await pass(lost), await pass(lost)]).toEqual([
+        [1, 0],
+        [0, 0],
+      ])
+      expect(await count("records WHERE status = 'failed' AND lost_with = 'lost' AND hold_id IS NULL")).toBe(1)
+      expect(await here.records.usage('one', NOW)).toEqual({ pins: 1, expiringPins: 0, storedBytes: 0 })
+    })
+  })
+
+  test('keep their removed rows while an undo has the account', async () => {
+    await removed(async (lost, _, restore) => {
+      const late = await database.connection()
+      try {
+        await late.query("BEGIN; SELECT 1 FROM accounts WHERE id = 'one' FOR UPDATE")
+        const passed = pass(lost)
+        await vi.waitFor(async () => expect(await count('pg_locks WHERE NOT granted')).toBe(1), 5_000)
+        expect(await count("removed_records WHERE status = 'pinned' AND hold_id IS NOT NULL")).toBe(1)
+        await late.query('COMMIT')
+        expect(await passed).toEqual([0, 0])
+        await restore()
+        expect(await count("records WHERE status = 'failed' AND root_id IS NULL AND hold_id IS NULL")).toBe(1)
+      } finally {
+        late.release(true)
+      }
     })
   })
 
