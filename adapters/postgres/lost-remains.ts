@@ -13,7 +13,7 @@ const IS_HELD = '(SELECT node FROM holds WHERE holds.id = hold_id) = $2'
 const LOCK_ACCOUNTS = `
   SELECT 1 FROM accounts WHERE id IN (SELECT account_id FROM removed_records WHERE id = ANY($1)) ORDER BY id FOR UPDATE`
 
-/** Removes the rows of a lost node that belong to no record: holds, fetches, removed records, placements and roots. */
+/** Removes the rows of a lost node that belong to no record, such as its holds, fetches, offers, placements and roots. */
 export class LostRemains {
   readonly #database: Postgres
   readonly #holds: SharedHolds
@@ -50,6 +50,7 @@ export class LostRemains {
     await this.#removedRecords(node)
     if (await this.#hasRecords(node)) return false
     await this.#fetches(node)
+    await this.#offers(node)
     await this.#holdRows(node)
     await this.#placements(node)
     await this.#roots(node)
@@ -88,6 +89,13 @@ export class LostRemains {
         [ids],
       ),
     )
+  }
+
+  /** Nobody can take the offers any more. */
+  async #offers({ name }: LostNode): Promise<void> {
+    const text = `DELETE FROM offers WHERE node = $1
+      AND record_id = ANY (ARRAY(SELECT record_id FROM offers WHERE node = $1 ORDER BY record_id LIMIT $2))`
+    while ((await this.#database.command(text, [name, STEP])) === STEP);
   }
 
   async #holdRows({ name }: LostNode): Promise<void> {

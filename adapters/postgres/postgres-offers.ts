@@ -29,7 +29,7 @@ const INSERT = `
 const OPEN = `
   SELECT record_id AS "recordId", offers.node, nodes.id AS "nodeId", codec, multihash
   FROM offers LEFT JOIN records ON records.id = record_id LEFT JOIN nodes ON nodes.name = offers.node
-  WHERE offers.cluster_id = $1 AND record_id > $2 ORDER BY record_id LIMIT $3`
+  WHERE offers.cluster_id = $1 AND record_id > $2 AND (${IS_GIVEN_UP}) IS NOT TRUE ORDER BY record_id LIMIT $3`
 
 type Nullable<Row> = { [Name in keyof Row]: Row[Name] | null }
 

@@ -23,8 +23,8 @@ export interface OfferingParts {
 }
 
 const BATCH = 64
-/** Errors that would end every attempt, whatever the content. */
-const OF_NODE: ReadonlySet<string> = new Set(['UNAVAILABLE', 'STORAGE_FULL'])
+/** Offers that one statement reads. */
+const PAGE = 500
 
 /**
  * After a set-back: offers the content of this node to the other nodes, and takes what they offer. A kill loses at most
@@ -34,6 +34,8 @@ export class Offering {
   readonly #parts: OfferingParts
   /** Records whose content could not be taken, so that each is logged once. */
   readonly #refused = new Set<string>()
+  /** The record for which a node did not answer in the last run, by cluster and node. */
+  #unanswered: ReadonlyMap<string, string> = new Map()
 
   constructor(parts: OfferingParts) {
     this.#parts = parts
@@ -58,17 +60,29 @@ export class Offering {
     }
   }
 
+  /**
+   * Takes the offers. After a node did not answer, takes only those of other nodes, and the next run tries the offers
+   * behind this one: perhaps only one cluster of the node is away.
+   */
   async #take(signal: AbortSignal): Promise<void> {
+    const unanswered = new Map<string, string>()
     for (const [clusterId, backendId] of this.#parts.homes()) {
       for (let after = ''; ; ) {
-        const open = await this.#parts.offers.open({ clusterId, after, limit: BATCH })
+        const open = await this.#parts.offers.open({ clusterId, after, limit: PAGE })
+        signal.throwIfAborted()
         for (const offer of open) {
-          await this.#takeOne(offer, backendId, signal).catch(error => this.#refuse(offer, error, signal))
           after = offer.recordId
+          const giver = `${clusterId} ${offer.node}`
+          if (unanswered.has(giver) || after <= (this.#unanswered.get(giver) ?? '')) continue
+          await this.#takeOne(offer, backendId, signal).catch(error => {
+            if (isHoldfastError(error, 'UNAVAILABLE')) unanswered.set(giver, offer.recordId)
+            else this.#refuse(offer, error, signal)
+          })
         }
-        if (open.length < BATCH) break
+        if (open.length < PAGE) break
       }
     }
+    this.#unanswered = unanswered
   }
 
   async #takeOne(offer: Offer, backendId: number, signal: AbortSignal): Promise<void> {
@@ -86,7 +100,7 @@ export class Offering {
 
   /** Leaves an offer open, so that nothing is released, and goes on with the others. */
   #refuse({ recordId, nodeId }: Offer, error: unknown, signal: AbortSignal): void {
-    if (signal.aborted || !isHoldfastError(error) || OF_NODE.has(error.code)) throw error
+    if (signal.aborted || !isHoldfastError(error) || error.code === 'STORAGE_FULL') throw error
     if (this.#refused.has(recordId)) return
     this.#refused.add(recordId)
     const fields = { record: recordId, node: nodeId, err: error }

@@ -26,7 +26,8 @@ const LEFT_OVER = `
   SELECT 'hold ' || h.id AS what FROM holds h JOIN nodes n ON n.name = h.node
     WHERE n.state = 'forgotten' OR h.state IN ('placing', 'void')
   UNION ALL SELECT 'root ' || r.id FROM roots r JOIN nodes n ON n.number = r.backend_id / 65536 WHERE n.state = 'forgotten'
-  UNION ALL SELECT 'fetch ' || f.id FROM fetches f JOIN nodes n ON n.name = f.node WHERE n.state = 'forgotten'`
+  UNION ALL SELECT 'fetch ' || f.id FROM fetches f JOIN nodes n ON n.name = f.node WHERE n.state = 'forgotten'
+  UNION ALL SELECT 'offer of ' || o.node FROM offers o JOIN nodes n ON n.name = o.node WHERE n.state = 'forgotten'`
 
 interface Three {
   a: FleetNode

@@ -80,6 +80,17 @@ describe('records of a lost node', needsPostgres, () => {
     })
   })
 
+  test('leave no offers of the node', async () => {
+    await forgotten(450, async (lost, { offers }) => {
+      await database.command(
+        "INSERT INTO offers SELECT id, 'lost', cluster_id, hold_id, root_id FROM records WHERE account_id = 'one'",
+      )
+      expect(await offers.open({ clusterId: 'near', after: '', limit: 9 })).toEqual([])
+      for (let i = 0; i < 2; i++) await pass(lost)
+      expect([await count('offers'), await count("nodes WHERE state = 'forgotten'")]).toEqual([0, 1])
+    })
+  })
+
   test('stay for the node of their cluster', async () => {
     await forgotten(3, async lost => {
       expect(await pass(lost, () => null)).toEqual([0, 3])
