@@ -891,6 +891,13 @@ const promises: readonly KeptPromise[] = [
     test: { file: 'test/adapters/fleet/set-back.test.ts', name: 'an offer that cannot be read delays no other' },
   },
   {
+    promise: 'an offer is taken if the content of the record is damaged on its own node',
+    file: 'adapters/postgres/postgres-offers.ts',
+    find: 'return root !== undefined && !ledger.isLostFrom(root.id)',
+    replace: 'return root !== undefined',
+    test: { file: 'test/adapters/fleet/set-back.test.ts', name: 'an offer repairs content that is damaged' },
+  },
+  {
     promise: 'a node that is away delays no offers of other nodes',
     file: 'src/upkeep/offering.ts',
     find: "if (isHoldfastError(error, 'UNAVAILABLE')) unanswered",

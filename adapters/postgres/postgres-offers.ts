@@ -89,7 +89,9 @@ export class PostgresOffers implements Offers {
   }
 
   has(backendId: number, dag: DagIdentity): boolean {
-    return this.#parts.ledger.find(backendId, dag) !== undefined
+    const { ledger } = this.#parts
+    const root = ledger.find(backendId, dag)
+    return root !== undefined && !ledger.isLostFrom(root.id)
   }
 
   async take(offer: Offer, { backendId, brought, now }: Parameters<Offers['take']>[1]): Promise<StatusChange[]> {

@@ -32,7 +32,7 @@ export interface Offers {
   waitsFor(): Promise<string[]>
   /** Returns offers for the records of a cluster, in the order of the records. */
   open(query: { clusterId: string; after: string; limit: number }): Promise<Offer[]>
-  /** Returns whether this node has the complete content. */
+  /** Returns whether this node has the complete content, without known damage. */
   has(backendId: number, dag: DagIdentity): boolean
   /**
    * Gives the content to the record, and ends the offer if the record has its content or is gone.

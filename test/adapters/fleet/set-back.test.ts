@@ -121,6 +121,32 @@ describe('a database that was set back', { timeout: 120_000, ...needsPostgres },
     )
   })
 
+  test('an offer repairs content that is damaged on its node', async () => {
+    await withFleet(await server.fresh(), async fleet => {
+      const { a, b, account } = fleet
+      const cid = await upload(fleet, a, 'damaged', LARGE)
+      const setBack = await server.snapshot()
+      await upload(fleet, b, 'damaged', LARGE)
+      const blocks = join(a.dataDir, 'blocks')
+      for (const file of await filesIn(blocks)) await rm(join(blocks, file))
+      // The other node cannot repair the content before the set-back.
+      await b.stop()
+      expect((await a.engine.reconcile()).found).toMatchObject({ 'block-lost': 2 })
+      await a.stop()
+      await setBack()
+      await Promise.all([a.start(), b.start()])
+      for (const node of [a, b]) await expect.poll(() => whyNot(node), PATIENCE).toMatch(/repeat with force/)
+      await expect.poll(() => leftIn(fleet.database), PATIENCE).toEqual({ offers: 0, holds: 1 })
+      await b.engine.reconcile({ force: true })
+      await b.engine.collect({ graceSeconds: 0 })
+      await b.stop()
+      // The hold is that of the fetch which the database has lost.
+      expect((await a.engine.reconcile({ force: true })).found).toEqual({ 'hold-unwanted': 1 })
+      expect((await a.engine.pins.list({ account, cid })).items).toMatchObject([{ status: 'pinned' }])
+      expect(await isRead(a, cid)).toBe(true)
+    })
+  })
+
   test('a kill in the middle of offering or taking loses nothing', async () => {
     const database = await server.fresh()
     const { a, b, close } = await openNodeProcesses(database)
