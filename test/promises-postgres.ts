@@ -891,6 +891,27 @@ const promises: readonly KeptPromise[] = [
     test: { file: 'test/adapters/fleet/set-back.test.ts', name: 'an offer that cannot be read delays no other' },
   },
   {
+    promise: 'a retirement moves the content behind content that the node cannot read now',
+    file: 'src/upkeep/retirement.ts',
+    find: 'after: number | null = this.#places.get(node.name) ?? 0;',
+    replace: 'after: number | null = 0;',
+    test: { file: 'test/upkeep/retirement.test.ts', name: 'unanswered content delays no other content' },
+  },
+  {
+    promise: 'a retirement asks a node that is away for few roots',
+    file: 'src/upkeep/retirement.ts',
+    find: '        if (moved.isUnanswered) return count\n',
+    replace: '',
+    test: { file: 'test/upkeep/retirement.test.ts', name: 'asks a node that is away for one step' },
+  },
+  {
+    promise: 'a retirement logs a node that gives no answer once',
+    file: 'src/upkeep/retirement.ts',
+    find: '      if (this.#logged.has(node.name)) return\n',
+    replace: '',
+    test: { file: 'test/upkeep/retirement.test.ts', name: 'logs one line for a node that does not answer' },
+  },
+  {
     promise: 'an offer is taken if the content of the record is damaged on its own node',
     file: 'adapters/postgres/postgres-offers.ts',
     find: 'return root !== undefined && !ledger.isLostFrom(root.id)',

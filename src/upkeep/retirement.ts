@@ -34,6 +34,10 @@ export class Retirement {
   readonly #copying = new Semaphore(AT_ONCE)
   /** How often content could not be copied, by the id of its root. */
   readonly #refusals = new Map<number, number>()
+  /** Nodes of which a root without an answer was logged. */
+  readonly #logged = new Set<string>()
+  /** The last root that the unfinished pass over the content of a node has tried, by the name of the node. */
+  readonly #places = new Map<string, number>()
 
   constructor(parts: RetirementParts) {
     this.#parts = parts
@@ -48,36 +52,43 @@ export class Retirement {
     }
   }
 
-  /** Moves all content once. Returns the number of moved records. */
+  /**
+   * Moves all content once. If the node answers for no root of a step, ends, and the next call continues behind this
+   * step: perhaps the node can still read its other content. Returns the number of moved records.
+   */
   async #moveAll(node: RetiringNode, signal: AbortSignal): Promise<number> {
     let count = 0
-    for (let after: number | null = 0; after !== null; ) {
+    for (let after: number | null = this.#places.get(node.name) ?? 0; after !== null; ) {
       const { roots, last } = await this.#parts.retirements.roots(node, after)
       for (let i = 0; i < roots.length; i += STEP) {
-        count += await this.#moveSome(node, roots.slice(i, i + STEP), signal)
+        const step = roots.slice(i, i + STEP)
+        const moved = await this.#moveSome(node, step, signal)
+        count += moved.count
+        this.#places.set(node.name, step.at(-1)?.id ?? 0)
+        if (moved.isUnanswered) return count
         await nextTurn(signal)
       }
       after = last
       signal.throwIfAborted()
     }
+    this.#places.delete(node.name)
     return count
   }
 
-  async #moveSome(node: RetiringNode, roots: readonly RetiringRoot[], signal: AbortSignal): Promise<number> {
+  async #moveSome(node: RetiringNode, roots: readonly RetiringRoot[], signal: AbortSignal) {
     const copy = (root: RetiringRoot) => this.#copying.hold(1, () => this.#take(node, root, signal))
     const outcomes = await Promise.allSettled(roots.map(copy))
     const taken = outcomes.flatMap(outcome => (outcome.status === 'fulfilled' ? outcome.value : []))
-    let away: unknown = null
+    let unanswered = 0
     for (const [i, outcome] of outcomes.entries()) {
       const root = roots[i]
-      if (outcome.status === 'fulfilled' || root === undefined) continue
-      if (isHoldfastError(outcome.reason, 'UNAVAILABLE')) away = outcome.reason
-      else if (!signal.aborted) this.#refuse(root, outcome.reason)
+      if (outcome.status === 'fulfilled' || root === undefined || signal.aborted) continue
+      if (isHoldfastError(outcome.reason, 'UNAVAILABLE')) unanswered++
+      this.#refuse(node, root, outcome.reason)
     }
     try {
       const count = taken.length === 0 ? 0 : await this.#parts.retirements.move(taken)
-      if (away !== null) throw away
-      return count
+      return { count, isUnanswered: unanswered === roots.length }
     } finally {
       // A complete root is not abandoned.
       await Promise.all(taken.map(({ staged }) => staged.abandon()))
@@ -91,11 +102,18 @@ export class Retirement {
     return { ...taken, from: root.id, backendId }
   }
 
-  /** Logs the second refusal: after the first, the content may have been removed meanwhile. */
-  #refuse(root: RetiringRoot, err: unknown): void {
+  /**
+   * Logs the second refusal: after the first, the content may have been removed meanwhile. Of the roots for which a node
+   * gave no answer, logs only one.
+   */
+  #refuse(node: RetiringNode, root: RetiringRoot, err: unknown): void {
     const times = (this.#refusals.get(root.id) ?? 0) + 1
     this.#refusals.set(root.id, times)
     if (times !== 2) return
+    if (isHoldfastError(err, 'UNAVAILABLE')) {
+      if (this.#logged.has(node.name)) return
+      this.#logged.add(node.name)
+    }
     this.#parts.logger.error({ cid: cidOf(root).toString(), err }, 'content of a retiring node could not be copied')
   }
 
