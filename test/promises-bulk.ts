@@ -28,6 +28,13 @@ export const bulkPromises: readonly KeptPromise[] = [
     test: rule('keeps removed content until'),
   },
   {
+    promise: 'a job that was paused after its last step waits for the end of its undo period',
+    file: 'src/catalogue/rules/bulk-rules.ts',
+    find: '    yield* schedule(change, change.endedAt + change.undoMs)\n',
+    replace: '',
+    test: rule('shows a job as due'),
+  },
+  {
     promise: 'a step of a job is carried out once',
     file: 'src/catalogue/rules/bulk-progress.ts',
     find: ' || change.place !== place ? null',

@@ -201,6 +201,9 @@ export const bulkRules: readonly ContentRule[] = [
       assert.equal((await bulk.begin(change.id))?.attempts, 1)
       await removeAll(catalogue, change)
       assert.equal(await bulk.nextDue(), NOW + UNDO_MS)
+      await bulk.pause(change, NOW)
+      assert.equal(await bulk.purge(change.id, NOW), false)
+      assert.equal(await bulk.nextDue(), NOW + UNDO_MS)
       while (await bulk.purge(change.id, NOW + UNDO_MS));
       assert.equal(await bulk.nextDue(), NOW + CHANGE_KEPT_MS)
       assert.notEqual(await bulk.get('one', change.name), undefined)

@@ -145,7 +145,11 @@ export function memoryBulk(all: MemoryContent, hasAccount: (id: string) => boole
     },
     async purge(id, now) {
       const change = changes.get(id)
-      if (change === undefined || change.endedAt === null || !isOver(change, now)) return false
+      if (change === undefined || change.endedAt === null) return false
+      if (!isOver(change, now)) {
+        change.dueAt = change.endedAt + change.undoMs
+        return false
+      }
       if (change.removed.size === 0) {
         change.dueAt = change.endedAt + CHANGE_KEPT_MS
         if (now >= change.dueAt) changes.delete(id)

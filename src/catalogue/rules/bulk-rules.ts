@@ -176,7 +176,12 @@ function* restoreStep(parts: BulkParts, step: BulkStep & { limits: PinLimits }):
 
 function* purge(parts: BulkParts, id: number, now: number): Rule<boolean> {
   const change = yield* first(LOCKED, { id })
-  if (change === null || change.endedAt === null || !isOver(change, now)) return false
+  if (change === null || change.endedAt === null) return false
+  if (!isOver(change, now)) {
+    // An attempt that was paused or repeated after the last step is due at once.
+    yield* schedule(change, change.endedAt + change.undoMs)
+    return false
+  }
   const records = yield* all(REMOVED, { change: id, after: '', limit: STEP })
   if (records.length > 0) {
     yield* parts.release(records)
