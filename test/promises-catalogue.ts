@@ -2,6 +2,7 @@ import type { KeptPromise } from './promises.ts'
 
 const searches = 'test/catalogue/searches.test.ts'
 const anew = 'test/pins/anew.test.ts'
+const unsupplied = 'test/pins/fetches/unsupplied.test.ts'
 const content = 'test/catalogue/content.test.ts'
 const access = (name: string) => ({ file: 'test/catalogue/access.test.ts', name })
 const statement = (name: string) => ({ file: 'test/catalogue/rules/statement.test.ts', name })
@@ -216,6 +217,27 @@ export const cataloguePromises: readonly KeptPromise[] = [
     find: "        if (!isHoldfastError(error, 'CID_NOT_FOUND')) throw error\n      }\n    }\n    return",
     replace: '        throw error\n      }\n    }\n    return',
     test: { file: anew, name: 'is queued if the root is dropped before the commit' },
+  },
+  {
+    promise: 'a pin goes on if a cluster or node cannot supply its content',
+    file: 'src/pins/pinner.ts',
+    find: 'if (!isUnsupplied(error)) throw error',
+    replace: 'throw error',
+    test: { file: unsupplied, name: 'is fetched from the network if the holder has a damaged' },
+  },
+  {
+    promise: 'a pin fails with the damage that the network cannot repair',
+    file: 'src/pins/pinner.ts',
+    find: "throw problem !== null && isHoldfastError(error, 'CID_NOT_FOUND') ? problem : error",
+    replace: 'throw error',
+    test: { file: unsupplied, name: 'fails with the damage if the network does not' },
+  },
+  {
+    promise: 'a pin asks another node before the network',
+    file: 'src/pins/pinner.ts',
+    find: 'if (other !== null) yield other.source',
+    replace: 'if (local === null && other !== null) yield other.source',
+    test: { file: unsupplied, name: 'is copied from another node, and from the network' },
   },
   {
     promise: 'the pinning service API answers a stored CID as any other',

@@ -28,7 +28,7 @@ interface Parts {
   others: (cid: CID) => Promise<{ source: BlockSource } | null>
 }
 
-/** Fetches content from the network only if no node of the fleet has the content. */
+/** Fetches content from the network only if no node of the fleet can supply the content. */
 export class Pinner {
   readonly #parts: Parts
 
@@ -45,15 +45,20 @@ export class Pinner {
     const home = stagingOf(this.#parts.clusters.backendOf(target.clusterId))
     const pin: DecidedPin = { request, requester, cid, target, home }
     if (request.isAnew === true) return this.#pinAnew(pin)
-    const holder = this.#findHolder(cid) ?? (await this.#parts.others(cid))?.source ?? null
-    if (holder === null) return this.#parts.network.pin(pin)
+    let problem: unknown = null
+    for await (const holder of this.#holders(cid)) {
+      try {
+        return await this.#pinHeld(pin, holder)
+      } catch (error) {
+        if (!isUnsupplied(error)) throw error
+        problem = error
+      }
+    }
     try {
-      return await this.#pinHeld(pin, holder)
+      return await this.#parts.network.pin(pin)
     } catch (error) {
-      // An identity CID contains its own block, but this node may lack the blocks to which that block links.
-      const isIncomplete = cid.multihash.code === HASH.identity && isHoldfastError(error, 'CID_NOT_FOUND')
-      if (isIncomplete) return this.#parts.network.pin(pin)
-      throw error
+      // The fleet has the content, so its problem is the better answer.
+      throw problem !== null && isHoldfastError(error, 'CID_NOT_FOUND') ? problem : error
     }
   }
 
@@ -96,6 +101,13 @@ export class Pinner {
     return sizes === undefined ? null : inputOf(pin, null, sizes)
   }
 
+  async *#holders(cid: CID): AsyncGenerator<BlockSource, void, undefined> {
+    const local = this.#findHolder(cid)
+    if (local !== null) yield local
+    const other = await this.#parts.others(cid)
+    if (other !== null) yield other.source
+  }
+
   /**
    * Returns a reader of a backend that stores the whole DAG of a CID, or null. A backend with a complete root has all
    * blocks below each block of the root.
@@ -105,6 +117,11 @@ export class Pinner {
     const place = this.#parts.held.locate(cid.multihash.bytes, this.#parts.clock.now())
     return place === null ? null : this.#parts.clusters.readerOf(place.backendId)
   }
+}
+
+/** Returns whether a backend could not supply content that the ledger or the catalogue says it has. */
+function isUnsupplied(error: unknown): boolean {
+  return isHoldfastError(error) && ['CID_NOT_FOUND', 'BLOCK_DAMAGED', 'UNAVAILABLE'].includes(error.code)
 }
 
 function inputOf(pin: DecidedPin, staged: StagedDag | null, sizes: DagSizes): CommitInput {
