@@ -61,6 +61,11 @@ export class HeldRoots {
     return this.#roots.find(backendId, dag)
   }
 
+  /** Returns whether a verification or a reconciliation found a block of the root damaged, and nothing repaired it. */
+  isLostFrom(rootId: number): boolean {
+    return this.#blocks.isLostFrom(rootId)
+  }
+
   findAnywhere(dag: DagIdentity): RootRow | undefined {
     return this.#roots.findAnywhere(dag)
   }

@@ -62,15 +62,14 @@ export class Pinner {
     }
   }
 
-  /** Commits the record at once if the backend has the complete root. Otherwise queues the record without a search. */
+  /** Commits the record at once if the backend has the whole root. Otherwise queues the record without a search. */
   async #pinAnew(pin: DecidedPin): Promise<PinOutcome> {
     const { commit, network } = this.#parts
     const origins = network.usable(pin.request.origins)
-    const complete = this.#completeRoot(pin)
-    // A complete root has a fetch while the node replaces lost blocks. The record then waits like the other records.
-    if (complete !== null && !(await network.isFetched(pin))) {
+    const whole = await this.#wholeRoot(pin)
+    if (whole !== null) {
       try {
-        return await commit.commit({ ...complete, isAnew: true })
+        return await commit.commit({ ...whole, isAnew: true })
       } catch (error) {
         // The root may be dropped before the commit.
         if (!isHoldfastError(error, 'CID_NOT_FOUND')) throw error
@@ -80,8 +79,8 @@ export class Pinner {
   }
 
   async #pinHeld(pin: DecidedPin, holder: BlockSource): Promise<PinOutcome> {
-    const complete = this.#completeRoot(pin)
-    if (complete !== null) return this.#parts.commit.commit(complete)
+    const whole = await this.#wholeRoot(pin)
+    if (whole !== null) return this.#parts.commit.commit(whole)
     const { request, cid, home } = pin
     const maxBlocks = cid.multihash.code === HASH.identity ? this.#parts.maxBlocks : ADMITTED
     const staged = await home.staging.take(cid, holder, { maxBlocks, signal: request.signal })
@@ -95,10 +94,13 @@ export class Pinner {
     }
   }
 
-  /** Returns the input of a commit, or null if the backend lacks a complete root. */
-  #completeRoot(pin: DecidedPin): CommitInput | null {
-    const sizes = this.#parts.held.find(pin.home.id, identityOf(pin.cid))
-    return sizes === undefined ? null : inputOf(pin, null, sizes)
+  /** Returns the input of a commit, or null if the backend lacks a complete root, or a block of the root. */
+  async #wholeRoot(pin: DecidedPin): Promise<CommitInput | null> {
+    const { held, network } = this.#parts
+    const root = held.find(pin.home.id, identityOf(pin.cid))
+    if (root === undefined || held.isLostFrom(root.id)) return null
+    // The ledger does not know what an external backend has lost, but the content then has a fetch.
+    return (await network.isFetched(pin)) ? null : inputOf(pin, null, root)
   }
 
   async *#holders(cid: CID): AsyncGenerator<BlockSource, void, undefined> {

@@ -15,6 +15,21 @@ async function uploaded({ engine, account }: TestEngine): Promise<string> {
   return (await engine.pins.upload(content, { account, name: 'first' })).record.cid
 }
 
+const queued = { record: { status: 'queued' }, created: true }
+/** Pins content of a backend that has the complete root. */
+async function pinOf({ commit = async () => null, isLost = false, isFetched = false }): Promise<unknown> {
+  const backend = { id: 0, staging: {} }
+  const parts = {
+    targets: { requester: async () => ({}), decide: () => ({ clusterId: 'near' }) },
+    clusters: { backendOf: () => backend },
+    held: { find: () => ({}), isLostFrom: () => isLost },
+    commit: { commit },
+    network: { usable: () => [], isFetched: async () => isFetched, queue: async () => queued },
+  }
+  const cid = (await rawCid(content)).toString()
+  return new Pinner(parts as never).pin({ account: 'one', cid, isAnew: true })
+}
+
 describe('a new pin of content that the cluster has', () => {
   test('is pinned at once, each as a record of its own', () =>
     withEngine(async test => {
@@ -64,24 +79,17 @@ describe('a new pin of content that the cluster has', () => {
       expect(record.status).toBe('queued')
     }))
 
+  test('is queued while the root lacks blocks or has a fetch', async () => {
+    expect(await pinOf({ isLost: true })).toBe(queued)
+    expect(await pinOf({ isFetched: true })).toBe(queued)
+    expect(await pinOf({})).toBeNull()
+  })
+
   test('is queued if the root is dropped before the commit', async () => {
-    const queued = { record: { status: 'queued' }, created: true }
     const refuse = (code: 'CID_NOT_FOUND' | 'QUOTA_EXCEEDED') => async () => {
       throw new HoldfastError(code, 'the root is gone')
     }
-    const pin = async (commit: () => Promise<never>) => {
-      const backend = { id: 0, staging: {} }
-      const parts = {
-        targets: { requester: async () => ({}), decide: () => ({ clusterId: 'near' }) },
-        clusters: { backendOf: () => backend },
-        held: { find: () => ({}) },
-        commit: { commit },
-        network: { usable: () => [], isFetched: async () => false, queue: async () => queued },
-      }
-      const cid = (await rawCid(content)).toString()
-      return new Pinner(parts as never).pin({ account: 'one', cid, isAnew: true })
-    }
-    expect(await pin(refuse('CID_NOT_FOUND'))).toBe(queued)
-    await expect(pin(refuse('QUOTA_EXCEEDED'))).rejects.toMatchObject({ code: 'QUOTA_EXCEEDED' })
+    expect(await pinOf({ commit: refuse('CID_NOT_FOUND') })).toBe(queued)
+    await expect(pinOf({ commit: refuse('QUOTA_EXCEEDED') })).rejects.toMatchObject({ code: 'QUOTA_EXCEEDED' })
   })
 })

@@ -3,7 +3,9 @@ import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { HoldfastError } from '../../../src/index.ts'
 import { Pinner } from '../../../src/pins/pinner.ts'
+import { pseudoRandom } from '../../support/bytes.ts'
 import { filesIn, withTempDir } from '../../support/temp-dir.ts'
+import { withEngine } from '../../support/test-engine.ts'
 import { randomFile } from './support/dags.ts'
 import { type Node, type Provider, unknownCid, withNet } from './support/net.ts'
 
@@ -28,9 +30,14 @@ function withPinned(run: (node: Node, provider: Provider) => Promise<void>): Pro
   )
 }
 
-async function damageOne({ dataDir }: Node): Promise<void> {
+async function damageOne({ dataDir }: Pick<Node, 'dataDir'>): Promise<void> {
   const [file = ''] = await filesIn(join(dataDir, 'blocks'))
   await rm(join(dataDir, 'blocks', file))
+}
+
+/** Pins the DAG, and stops waiting for it after a moment. */
+function pinSoon({ engine }: Node, account: string) {
+  return engine.pins.pin({ account, cid, signal: AbortSignal.timeout(500) })
 }
 
 describe('a pin of content that its holder cannot supply', () => {
@@ -51,6 +58,35 @@ describe('a pin of content that its holder cannot supply', () => {
       const pinned = engine.pins.pin({ account, cid, cluster: 'far' })
       await expect(pinned).rejects.toMatchObject({ code: 'BLOCK_DAMAGED' })
       expect((await engine.pins.list({ account })).total).toBe(1)
+    }))
+
+  test('waits for the blocks that the cluster has lost', () =>
+    withPinned(async (node, provider) => {
+      const { engine, account } = node
+      const other = await node.newAccount()
+      await damageOne(node)
+      provider.blocks.hangAfter(0)
+      expect((await engine.reconcile()).found).toEqual({ 'block-lost': 1 })
+      await node.reached('pinning')
+      const again = await Promise.all([account, other].map(id => pinSoon(node, id)))
+      expect(again.map(({ created, record }) => [created, record.status])).toEqual([
+        [false, 'pinning'],
+        [true, 'pinning'],
+      ])
+      await provider.blocks.answerAgain()
+      await expect.poll(async () => (await engine.pins.list({ account: other })).items[0]?.status).toBe('pinned')
+      expect((await engine.pins.status({ account, cid }))[0]?.record.status).toBe('pinned')
+      expect((await engine.verify()).damaged).toEqual([])
+    }))
+
+  test('is not found if this node lost a block and has no network', () =>
+    withEngine(async ({ engine, account, dataDir }) => {
+      const upload = await engine.pins.upload(pseudoRandom(40_000, 'lost'), { account })
+      await damageOne({ dataDir })
+      expect((await engine.reconcile()).found).toEqual({ 'block-lost': 1 })
+      const pinned = engine.pins.pin({ account, cid: upload.record.cid })
+      await expect(pinned).rejects.toMatchObject({ code: 'CID_NOT_FOUND' })
+      expect((await engine.pins.list({ account })).items.map(({ status }) => status)).toEqual(['pinning'])
     }))
 
   test('is copied from another node, and from the network last', async () => {
