@@ -172,6 +172,13 @@ const promises: readonly KeptPromise[] = [
     test: lost('cannot become more'),
   },
   {
+    promise: 'a forgotten node that still runs deletes nothing',
+    file: 'adapters/postgres/shared-holds.ts',
+    find: '    AND NOT EXISTS (SELECT 1 FROM nodes WHERE name = $1 AND ${IS_GIVEN_UP}) ORDER',
+    replace: '    ORDER',
+    test: lost('keep their content if the node still runs'),
+  },
+  {
     promise: 'lost content is given up only by the node of its cluster',
     file: 'adapters/postgres/postgres-lost-content.ts',
     find: 'step.homeOf(clusterId) !== null',
@@ -494,8 +501,8 @@ const promises: readonly KeptPromise[] = [
   {
     promise: 'a node releases nothing before it has offered its content to a restored database',
     file: 'adapters/postgres/shared-holds.ts',
-    find: "state = 'void' AND ${HAS_OFFERED} ORDER",
-    replace: "state = 'void' ORDER",
+    find: "state = 'void' AND ${HAS_OFFERED}\n",
+    replace: "state = 'void'\n",
     test: offers('a removal releases nothing before'),
   },
   {

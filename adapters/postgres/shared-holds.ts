@@ -5,6 +5,7 @@ import { AccountBatches } from './account-batches.ts'
 import type { SharedBackend } from './backends.ts'
 import { type BegunHold, beginHolds, type HoldRequest, type PlacedHold, UNLESS_ENDED } from './begun-holds.ts'
 import { NODES_CHANNEL } from './credential-changes.ts'
+import { IS_GIVEN_UP } from './node-states.ts'
 import type { Postgres } from './postgres.ts'
 import { deleteFiles, storeFiles } from './root-files.ts'
 import { HAS_OFFERED } from './schema-set-backs.ts'
@@ -30,6 +31,10 @@ export const PLACING = `INTERVAL '10 minutes'`
  */
 export const IS_PLACING = "state NOT IN ('used', 'kept', 'void')"
 
+/** A node that was given up keeps its content. Started as a new node, it gives the content back. */
+const VOID = `
+  SELECT id FROM holds WHERE node = $1 AND state = 'void' AND ${HAS_OFFERED}
+    AND NOT EXISTS (SELECT 1 FROM nodes WHERE name = $1 AND ${IS_GIVEN_UP}) ORDER BY id LIMIT $2`
 const NEW_HOLD = `INSERT INTO holds (id, node, root_id, state) SELECT 'hold ' || nextval('hold_numbers'), ${UNLESS_ENDED}`
 /**
  * Places and releases this node's holds for the catalogue.
@@ -194,16 +199,13 @@ export class SharedHolds {
 
   /**
    * Stores the new ends of this node's holds in the ledger, then releases all its void holds. Returns their number.
-   * Releases nothing while this node has content to offer after a set-back.
+   * Releases nothing while this node has content to offer after a set-back, or if it was given up.
    */
   async releaseVoid(): Promise<number> {
     await this.#storeEnds()
     let count = 0
     for (;;) {
-      const found = await this.#database.reading.all<{ id: string }>(
-        `SELECT id FROM holds WHERE node = $1 AND state = 'void' AND ${HAS_OFFERED} ORDER BY id LIMIT $2`,
-        [this.node, STEP],
-      )
+      const found = await this.#database.reading.all<{ id: string }>(VOID, [this.node, STEP])
       if (found.length === 0) break
       const ids = found.map(({ id }) => id)
       for (const dag of await this.#ledger.release(ids)) this.#onGone(dag)

@@ -219,6 +219,23 @@ describe('records of a lost node', needsPostgres, () => {
     })
   })
 
+  test('keep their content if the node still runs, cut off', async () => {
+    const node = 'INSERT INTO nodes (name, number, id, url) VALUES ($1, $2, $1, $1)'
+    for (const [i, name] of ['here', 'lost'].entries()) await database.command(node, [name, i])
+    const run = async (cutOff: TestNode): Promise<void> => {
+      await commit(cutOff, [record('r1')])
+      await new Nodes(database, new ManualClock(), 'here').forget('lost')
+      await withNode(database, 'here', async ({ ledger }) => {
+        const { lost } = postgresContent(database, ledger, { name: 'here', number: 0 }).work
+        expect(await pass(lost)).toEqual([1, 0])
+        expect(await count("holds WHERE state = 'void'")).toBe(1)
+        await cutOff.records.finishRemovals()
+        expect(holdsIn(cutOff.ledger)).toHaveLength(1)
+      })
+    }
+    await withNode(database, 'lost', run, 1)
+  })
+
   test('cannot become more if the node still runs, cut off', async () => {
     await filledWith(database, { name: 'lost', account: 'one', records: 0 })
     await withNode(
