@@ -24,6 +24,7 @@ const kept = (name: string) => ({ file: 'test/adapters/fleet/remembered-answers.
 const columns = (name: string) => ({ file: 'test/adapters/postgres/move-in.test.ts', name })
 
 const returned = (name: string) => ({ file: 'test/adapters/fleet/forgotten-node.test.ts', name })
+const cutOff = (name: string) => ({ file: 'test/adapters/postgres/node-claim.test.ts', name })
 const lost = (name: string) => ({ file: 'test/adapters/postgres/postgres-lost-content.test.ts', name })
 
 const time = (name: string) => ({ file: 'test/adapters/postgres/database-time.test.ts', name })
@@ -177,6 +178,41 @@ const promises: readonly KeptPromise[] = [
     find: '    AND NOT EXISTS (SELECT 1 FROM nodes WHERE name = $1 AND ${IS_GIVEN_UP}) ORDER',
     replace: '    ORDER',
     test: lost('keep their content if the node still runs'),
+  },
+  {
+    promise: 'an upload to a forgotten node that still runs is unavailable',
+    file: 'adapters/postgres/statement-failure.ts',
+    find: "cause.column === 'node'",
+    replace: "cause.column === ''",
+    test: lost('cannot become more'),
+  },
+  {
+    promise: 'a process that may not run as its node writes nothing',
+    file: 'adapters/postgres/postgres.ts',
+    find: "      if (this.refusal !== null) throw outageError('UNAVAILABLE', this.refusal)\n",
+    replace: '',
+    test: cutOff('writes nothing if its node was given up'),
+  },
+  {
+    promise: 'a process that may not run as its node is not ready',
+    file: 'adapters/postgres/database-health.ts',
+    find: "    if (this.isRefused) return 'no-claim'\n",
+    replace: '',
+    test: cutOff('writes nothing if its node was given up'),
+  },
+  {
+    promise: 'a forgotten node that still runs notes no set-back',
+    file: 'adapters/postgres/credential-changes.ts',
+    find: '    await this.#claim?.takeAgain(client)\n',
+    replace: '',
+    test: cutOff('writes nothing if its node was given up'),
+  },
+  {
+    promise: 'a process writes nothing while another runs as its node',
+    file: 'adapters/postgres/node-claim.ts',
+    find: "WHERE ${isClaimOf('$1')} AND pid <> $2)",
+    replace: "WHERE ${isClaimOf('$1')} AND pid = 0)",
+    test: cutOff('writes nothing while another process has'),
   },
   {
     promise: 'lost content is given up only by the node of its cluster',

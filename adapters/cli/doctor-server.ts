@@ -11,6 +11,7 @@ const MOST_SKEW_MS = 1_000
 const REMEDIES: Readonly<Record<string, string>> = {
   full: 'delete pins, or give the disk more space',
   failed: 'read the log for the failed write, then restart the server',
+  'no-claim': 'stop this process: its node was given up, or another process runs as it',
   'no-catalogue': 'start PostgreSQL, and check database in the configuration',
   'clock-skew': 'synchronize the clocks of this machine and of PostgreSQL',
   'no-storage': 'mount the disk that the reason names',

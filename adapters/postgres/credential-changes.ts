@@ -22,7 +22,7 @@ export class CredentialChanges implements CatalogueChanges {
   readonly #clock: Clock
   readonly health: DatabaseHealth
   readonly #past: Pick<DatabasePast, 'check'> | null
-  readonly #claim: Pick<NodeClaim, 'lost' | 'takeAgain'> | null
+  readonly #claim: Pick<NodeClaim, 'lost' | 'takeAgain' | 'refusal'> | null
   readonly #outage: Pick<DatabaseOutage, 'failures' | 'passed'> | null
   #given: PoolClient | null = null
   #client: PoolClient | null = null
@@ -39,7 +39,7 @@ export class CredentialChanges implements CatalogueChanges {
     database: Postgres,
     clock: Clock,
     past: Pick<DatabasePast, 'check'> | null = null,
-    claim: Pick<NodeClaim, 'lost' | 'takeAgain'> | null = null,
+    claim: Pick<NodeClaim, 'lost' | 'takeAgain' | 'refusal'> | null = null,
     outage: Pick<DatabaseOutage, 'failures' | 'passed'> | null = null,
   ) {
     this.#database = database
@@ -93,6 +93,8 @@ export class CredentialChanges implements CatalogueChanges {
     } catch {
       this.#lost()
     }
+    this.#database.refusal = this.#claim?.refusal ?? null
+    this.health.isRefused = this.#database.refusal !== null
     if (this.#ended) this.#lost()
     else this.#cancel = this.#clock.after(CHECK_MS, () => void this.#check())
   }
@@ -126,6 +128,7 @@ export class CredentialChanges implements CatalogueChanges {
       else this.#changes++
     })
     this.#client = client
+    await this.#claim?.takeAgain(client)
     await client.query(`LISTEN holdfast_credentials; LISTEN ${NODES_CHANNEL}; LISTEN ${TAKEDOWNS_CHANNEL}`)
     await this.#past?.check(client)
     // Notices sent before this connection listened are lost.

@@ -20,6 +20,8 @@ const CHECK = `SELECT EXTRACT(EPOCH FROM clock_timestamp())::float8 * 1000 AS no
 export class DatabaseHealth implements CatalogueHealth {
   readonly #clock: Clock
   readonly #isCompared: boolean
+  /** True if this process may not run as its node. */
+  isRefused = false
   #seenAt: number | null = null
   #isReadOnly = false
   /** This node's time minus the database's time, in ms. The round trip adds an error of up to `within`. */
@@ -52,7 +54,8 @@ export class DatabaseHealth implements CatalogueHealth {
     return this.#skew === null ? null : Math.round(this.#skew.ms)
   }
 
-  get problem(): 'no-catalogue' | 'clock-skew' | null {
+  get problem(): 'no-claim' | 'no-catalogue' | 'clock-skew' | null {
+    if (this.isRefused) return 'no-claim'
     const isSilent = this.#seenAt === null || Math.abs(this.#clock.now() - this.#seenAt) > SILENT_MS
     if (isSilent || this.#isReadOnly) return 'no-catalogue'
     return this.#skew !== null && Math.abs(this.#skew.ms) - this.#skew.within > MOST_SKEW_MS ? 'clock-skew' : null

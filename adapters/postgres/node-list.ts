@@ -1,7 +1,7 @@
 import type { ListedNode } from '../../src/catalogue/fleet.ts'
 import type { Clock } from '../../src/domain/clock.ts'
 import { NODE_NUMBER } from './backends.ts'
-import { claimOf } from './node-claim.ts'
+import { isClaimOf } from './node-claim.ts'
 import { hasEnded } from './node-states.ts'
 import type { Sql } from './sql.ts'
 
@@ -10,10 +10,7 @@ const COUNTED_FOR_MS = 10_000
 const TIMEOUT = `INTERVAL '30 seconds'`
 /** SQL expression: the node has sent a heartbeat recently. */
 export const IS_THERE = `COALESCE(seen_at > clock_timestamp() - ${TIMEOUT}, FALSE)`
-const IS_LOCKED = `EXISTS (
-  SELECT 1 FROM pg_locks WHERE locktype = 'advisory' AND objsubid = 1 AND granted
-    AND database = (SELECT oid FROM pg_database WHERE datname = current_database())
-    AND (classid::bigint << 32 | objid::bigint) = ${claimOf('name')})`
+const IS_LOCKED = `EXISTS (SELECT 1 FROM pg_locks WHERE ${isClaimOf('name')})`
 const STATE_AT = '(extract(epoch FROM state_at) * 1000)::bigint'
 const SEEN_AT = '(extract(epoch FROM last_seen_at) * 1000)::bigint'
 const NODES = `

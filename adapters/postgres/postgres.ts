@@ -1,4 +1,5 @@
 import type { Pool, PoolClient, PoolConfig, QueryConfig, QueryResult } from 'pg'
+import { outageError } from '../../src/catalogue/outages.ts'
 import { HoldfastError } from '../../src/domain/errors.ts'
 import type { Sql, SqlParam } from './sql.ts'
 import {
@@ -44,6 +45,8 @@ export class Postgres {
   /** The name of each prepared statement by its SQL text. */
   readonly #names = new Map<string, string>()
   #isRefused = false
+  /** Why this process may write nothing. Null if it may. */
+  refusal: string | null = null
   /** The newest transaction of each lane. The next one waits for it. */
   readonly #lanes = new Map<string, Promise<unknown>>()
 
@@ -163,6 +166,7 @@ export class Postgres {
 
   async #withRetries<T>(run: () => Promise<T>): Promise<T> {
     for (let attempt = 1; ; attempt++) {
+      if (this.refusal !== null) throw outageError('UNAVAILABLE', this.refusal)
       try {
         return await run()
       } catch (error) {

@@ -40,7 +40,7 @@ export async function openShared(options: SharedOptions, name: NodeName): Promis
     if (name.known !== null) await takeUp(database, name.known)
     const run = randomUUID()
     const { secret, returned, ...node } = await database.transaction(sql => joinFleet(sql, name, { ...options, run }))
-    const claim = new NodeClaim(node.name)
+    const claim = new NodeClaim(node.name, options.onRefusal)
     await claim.take(connection)
     if (node.name !== name.known) await former?.release(connection)
     const past = new DatabasePast(options.past, node.name, options.onProblem)

@@ -9,6 +9,8 @@ const UNIQUE_VIOLATION = '23505'
 const TEMPORARY = /^(08|53|57|58)|^(25006|25P03|55P03)$/
 /** SQLSTATE read_only_sql_transaction. A standby, or a server whose operator has stopped the writes. */
 const READ_ONLY = '25006'
+/** SQLSTATE not_null_violation: `UNLESS_ENDED` gives a hold no node if the node was given up. */
+const NOT_NULL = '23502'
 /** SQLSTATEs that end the connection. A running commit may have succeeded or failed. */
 const ENDS_CONNECTION = /^(08|57P|25P03)/
 
@@ -66,6 +68,9 @@ export function safeError(error: unknown): unknown {
   if (isOutageFailure(error)) return databaseAway(cause)
   if (TEMPORARY.test(sqlState ?? '') || RETRYABLE.has(sqlState ?? '')) {
     return new HoldfastError('UNAVAILABLE', 'the catalogue database cannot be reached', { cause })
+  }
+  if (sqlState === NOT_NULL && cause instanceof Error && 'column' in cause && cause.column === 'node') {
+    return new HoldfastError('UNAVAILABLE', 'this node was given up: it takes no content', { cause })
   }
   return new HoldfastError('INTERNAL_ERROR', 'the catalogue database failed', { cause })
 }

@@ -7,7 +7,7 @@ const outages = new WeakSet<HoldfastError>()
 export function outageError(
   code: 'UNAVAILABLE' | 'OUTCOME_UNKNOWN',
   message: string,
-  options: HoldfastErrorOptions,
+  options: HoldfastErrorOptions = {},
 ): HoldfastError {
   const error = new HoldfastError(code, message, options)
   outages.add(error)

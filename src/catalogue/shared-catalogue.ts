@@ -61,6 +61,8 @@ export interface SharedOptions {
   past: KeptPast
   /** Receives a message if the database is not the database that the node last used. */
   onProblem: (problem: string) => void
+  /** Receives a message if this process may no longer run as its node. */
+  onRefusal: (problem: string) => void
   /**
    * Opens the sealing key of this node and returns the name of the key. Throws if the name is not `expected`, which is
    * null for the first node.
@@ -105,10 +107,11 @@ export interface CatalogueChanges {
 
 export interface CatalogueHealth {
   /**
+   * With `no-claim`, this process may not run as its node.
    * With `no-catalogue`, the database accepts no writes.
    * With `clock-skew`, the clocks of node and database differ by more than two seconds.
    */
-  readonly problem: 'no-catalogue' | 'clock-skew' | null
+  readonly problem: 'no-claim' | 'no-catalogue' | 'clock-skew' | null
   /** Milliseconds by which this node's clock is ahead of the database's clock; null before the first comparison. */
   readonly skewMs: number | null
 }

@@ -10,6 +10,7 @@ const Health = Type.Object(
       Type.Literal('full'),
       Type.Literal('failed'),
       Type.Literal('stopping'),
+      Type.Literal('no-claim'),
       Type.Literal('no-catalogue'),
       Type.Literal('clock-skew'),
       Type.Literal('no-storage'),
@@ -70,10 +71,11 @@ export const ready = route({
   summary: 'Show whether the node accepts new content',
   details:
     '503 if it does not: for load balancers, and to wait for a start. A `full` node still serves its content. A ' +
-    '`stopping` node answers requests until it ends. With `no-catalogue`, the PostgreSQL catalogue is unreachable or ' +
-    'read-only. With `clock-skew`, its clock and the node’s are over two seconds apart. With `no-storage`, a block ' +
-    'directory is missing, replaced or read-only, and `reason` names it. The node stays ready without peers on the ' +
-    'public network (`network`) and with clusters that are declared `absent`. Also at `/ready` outside the versioned base.',
+    '`stopping` node answers requests until it ends. With `no-claim`, the node was given up while it was cut off, or ' +
+    'another process runs as it. With `no-catalogue`, the PostgreSQL catalogue is unreachable or read-only. With ' +
+    '`clock-skew`, its clock and the node’s are over two seconds apart. With `no-storage`, a block directory is missing, ' +
+    'replaced or read-only, and `reason` names it. The node stays ready without peers on the public network ' +
+    '(`network`) and with clusters that are declared `absent`. Also at `/ready` outside the versioned base.',
   answers: { 200: Ready, 503: Ready },
   handler: (_, { health, peers, clusters }) => {
     const status = health.status()

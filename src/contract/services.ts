@@ -67,11 +67,20 @@ export type UploadSlots = Pick<Slots, 'enter'>
  * - `full`: the node reads and deletes content, but refuses new content.
  * - `failed`: a write to disk failed, and the node writes nothing until a restart.
  * - `stopping`: the node stops soon.
+ * - `no-claim`: the node was given up, or another process runs as it.
  * - `no-catalogue`: the database is not writable.
  * - `clock-skew`: the clocks of the database and the node differ by over two seconds.
  * - `no-storage`: a block directory is missing, replaced or read-only.
  */
-export type NodeStatus = 'ok' | 'full' | 'failed' | 'stopping' | 'no-catalogue' | 'clock-skew' | 'no-storage'
+export type NodeStatus =
+  | 'ok'
+  | 'full'
+  | 'failed'
+  | 'stopping'
+  | 'no-claim'
+  | 'no-catalogue'
+  | 'clock-skew'
+  | 'no-storage'
 export interface Health {
   status(): NodeStatus
   /** Describes the storage failure without file paths. Null if all storage works. */

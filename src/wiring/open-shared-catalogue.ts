@@ -47,11 +47,13 @@ export async function openSharedCatalogue(
   const past = new CataloguePastTable(database)
   const onProblem = (problem: string): void =>
     logger.error({ problem }, 'the catalogue has changed unexpectedly: run reconcile --dry-run')
+  const onRefusal = (problem: string): void =>
+    logger.error({ problem }, 'this process may not run as its node: it writes nothing, stop it')
   const clusterNodes = Object.fromEntries(clusters.flatMap(({ id, node }) => (node === undefined ? [] : [[id, node]])))
   const { url, adapter } = catalogueDatabase
   const system = await loadSystem(adapter)
   return system.open(
-    { url, clock, outages, address, clusterNodes, openKey, newSecret, past, onProblem },
+    { url, clock, outages, address, clusterNodes, openKey, newSecret, past, onProblem, onRefusal },
     { known, former: formerNodes(database), isAsNew: config.node?.asNew === true, make },
   )
 }

@@ -247,7 +247,7 @@ describe('records of a lost node', needsPostgres, () => {
         await new Nodes(database, new ManualClock(), 'here').forget('lost')
         const limits = { maxPins: null, maxStorageBytes: null, maxQueuedPins: null }
         const request = { backendId: 0, record, origins: [], limits, now: 1 } as never
-        await expect(content.fetches.request(request)).rejects.toThrow()
+        await expect(content.fetches.request(request)).rejects.toMatchObject({ code: 'UNAVAILABLE' })
         expect(await count('holds')).toBe(0)
       },
       7,
