@@ -523,9 +523,30 @@ const promises: readonly KeptPromise[] = [
   {
     promise: 'a node retires only without content',
     file: 'adapters/postgres/postgres-retirements.ts',
-    find: '    if (found?.isEmpty !== true) return false\n',
-    replace: '    if (found === undefined) return false\n',
+    find: '?.isEmpty === true',
+    replace: '?.isEmpty !== undefined',
     test: retired('moves all records of a root, and the'),
+  },
+  {
+    promise: 'a node does not retire with a hold that has just begun',
+    file: 'adapters/postgres/postgres-retirements.ts',
+    find: '(await isEmpty(sql, node)) && changeState(',
+    replace: 'changeState(',
+    test: retired('does not retire with a hold that begins'),
+  },
+  {
+    promise: 'no hold begins on a node that has just retired',
+    file: 'adapters/postgres/postgres-retirements.ts',
+    find: "      await sql.run('LOCK TABLE holds IN SHARE ROW EXCLUSIVE MODE')\n",
+    replace: '',
+    test: retired('begins no hold once it has retired'),
+  },
+  {
+    promise: 'a node to which content moves does not retire',
+    file: 'adapters/postgres/begin-retirement.ts',
+    find: '    checkArrivals(nodes, node)\n',
+    replace: '',
+    test: retired('a node to which content moves does not'),
   },
   {
     promise: 'a moved removed record stays unreadable',

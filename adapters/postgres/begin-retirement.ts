@@ -11,11 +11,13 @@ interface NodeRow {
   number: number
   state: NodeState
   isThere: boolean
+  /** Name of the node to which its content moves. */
+  retireTo: string | null
   /** JSON object: the node of each cluster. Null if the node has not been started by this version. */
   clusters: string | null
 }
 
-const NODES = `SELECT name, id, number, state, ${IS_THERE} AS "isThere", clusters FROM nodes
+const NODES = `SELECT name, id, number, state, ${IS_THERE} AS "isThere", retire_to AS "retireTo", clusters FROM nodes
   WHERE id IS NOT NULL AND NOT ${HAS_ENDED} ORDER BY number`
 const EXTERNAL = `SELECT 1 FROM placements WHERE wanted AND ${NODE_NUMBER} = $1 LIMIT 1`
 const RETIRE = `
@@ -26,8 +28,8 @@ const RETIRE = `
 /**
  * Begins to move the content of a node to another node, or changes the other node.
  *
- * @throws HoldfastError `NOT_FOUND`; `CONFLICT` if a node is down, a configuration still keeps clusters on the node, or
- * its content is on another system
+ * @throws HoldfastError `NOT_FOUND`; `CONFLICT` if a node is down, content of another node still moves to the node, a
+ * configuration still keeps clusters on it, or its content is on another system
  */
 export async function beginRetirement(database: Postgres, id: string, to: string): Promise<void> {
   await database.transaction(async sql => {
@@ -41,6 +43,7 @@ export async function beginRetirement(database: Postgres, id: string, to: string
     }) as [NodeRow, NodeRow]
     if (node === target) throw new HoldfastError('VALIDATION', 'to: must name another node')
     checkStates(node, target)
+    checkArrivals(nodes, node)
     checkClusters(nodes, id, to)
     if ((await sql.first(EXTERNAL, [node.number])) !== undefined) {
       const remedy = 'remove these pins, or pin them again in another cluster, before the node retires'
@@ -61,6 +64,13 @@ function checkStates(node: NodeRow, target: NodeRow): void {
   for (const { id, isThere } of [node, target]) {
     if (!isThere) throw new HoldfastError('CONFLICT', `the node ${id} is down: start it first`)
   }
+}
+
+function checkArrivals(nodes: readonly NodeRow[], { name, id }: NodeRow): void {
+  const other = nodes.find(({ state, retireTo }) => state === 'retiring' && retireTo === name)
+  if (other === undefined) return
+  const remedy = `wait until ${other.id} has retired, or run "holdfast node retire ${other.id}" with another node in --to`
+  throw new HoldfastError('CONFLICT', `the content of ${other.id} still moves to ${id}: ${remedy}`)
 }
 
 /** New content must no longer arrive on the node. So every node must have been started with another configuration. */

@@ -73,9 +73,12 @@ export class PostgresRetirements implements Retirements {
   async finish(node: RetiringNode): Promise<boolean> {
     const { database, holds } = this.#parts
     await holds.voidExpired(node.name)
-    const found = await this.#sql.first<{ isEmpty: boolean }>(IS_EMPTY, [node.name, node.number])
-    if (found?.isEmpty !== true) return false
-    return database.transaction(sql => changeState(sql, node.name, { from: 'retiring', to: 'retired' }))
+    if (!(await isEmpty(this.#sql, node))) return false
+    return database.transaction(async sql => {
+      // A statement that waits for the lock sees the new state, and begins no hold.
+      await sql.run('LOCK TABLE holds IN SHARE ROW EXCLUSIVE MODE')
+      return (await isEmpty(sql, node)) && changeState(sql, node.name, { from: 'retiring', to: 'retired' })
+    })
   }
 
   async #moveWaiting(
@@ -114,4 +117,8 @@ export class PostgresRetirements implements Retirements {
       await holds.discard([staged.id])
     }
   }
+}
+
+async function isEmpty(sql: Sql, { name, number }: RetiringNode): Promise<boolean> {
+  return (await sql.first<{ isEmpty: boolean }>(IS_EMPTY, [name, number]))?.isEmpty === true
 }

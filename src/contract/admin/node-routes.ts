@@ -53,7 +53,8 @@ const retire = route({
     '202. Body: `{"to"}`, the id of the other node. The move runs in the background, and `GET /admin/v1/nodes` shows ' +
     'its progress. All records stay `pinned` and readable. At the end the node is `retired`. The call is refused if ' +
     'one of the two nodes is down, or if a node was started with a cluster on the retiring node. It is also refused for ' +
-    'content in a cluster on another system. A repeated call with another `to` changes the destination.',
+    'content in a cluster on another system, and while content of another node moves to the node. A repeated call ' +
+    'with another `to` changes the destination.',
   params: { id: 'Its id, as listed.' },
   body: json(Type.Object({ to: required })),
   answers: { 202: Type.Object({ retiring: text, to: text }) },

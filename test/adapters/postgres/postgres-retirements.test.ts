@@ -1,4 +1,5 @@
 import { beforeEach, describe, expect, test } from 'vitest'
+import { beginRetirement } from '../../../adapters/postgres/begin-retirement.ts'
 import type { Postgres } from '../../../adapters/postgres/postgres.ts'
 import type { MovedRoot } from '../../../src/catalogue/retirements.ts'
 import { commit, DAG, dagOf, NO_LIMITS, NOW, record, request, SIZES } from '../../catalogue/content-support.ts'
@@ -38,6 +39,9 @@ describe('content of a retiring node', needsPostgres, () => {
     )
   const countOf = async (table: string): Promise<number> =>
     (await database.reading.first<{ count: number }>(`SELECT COUNT(*) AS count FROM ${table}`))?.count ?? 0
+  /** Waits until so many statements wait for a lock of the table of holds. */
+  const waitingForHolds = (count: number) =>
+    expect.poll(() => countOf("pg_locks WHERE relation = 'holds'::regclass AND NOT granted")).toBe(count)
 
   test('moves all records of a root, and the former node becomes empty', async () => {
     await bothNodes(async (from, to) => {
@@ -134,6 +138,52 @@ describe('content of a retiring node', needsPostgres, () => {
       expect(fetches).toEqual([{ node: 'new' }])
       expect((await to.retirements.moveWaiting(step)).count).toBe(0)
     })
+  })
+
+  test('does not retire with a hold that begins meanwhile', async () => {
+    await bothNodes(async (_, to) => {
+      const late = await database.connection()
+      try {
+        await late.query("BEGIN; INSERT INTO holds (id, node, state) VALUES ('hold 999', 'old', 'placing')")
+        const finished = to.retirements.finish(OLD)
+        await waitingForHolds(1)
+        await late.query('COMMIT')
+        expect(await finished).toBe(false)
+      } finally {
+        late.release(true)
+      }
+    })
+  })
+
+  test('begins no hold once it has retired', async () => {
+    await bothNodes(async (from, to) => {
+      const late = await database.connection()
+      try {
+        await late.query('BEGIN; LOCK TABLE holds IN ROW EXCLUSIVE MODE')
+        const finished = to.retirements.finish(OLD)
+        await waitingForHolds(1)
+        const begun = commit(from, [record('r1')])
+        const refused = expect(begun).rejects.toMatchObject({ code: 'UNAVAILABLE' })
+        await waitingForHolds(2)
+        await late.query('COMMIT')
+        expect(await finished).toBe(true)
+        await refused
+      } finally {
+        late.release(true)
+      }
+    })
+  })
+
+  test('a node to which content moves does not retire', async () => {
+    await database.command(
+      "INSERT INTO nodes (name, number, id, url, seen_at, clusters) VALUES ('next', 2, 'next', 'next', now(), '{}')",
+    )
+    await database.command("UPDATE nodes SET seen_at = now(), clusters = '{}'")
+    const retire = () => beginRetirement(database, 'new', 'next')
+    await expect(retire()).rejects.toThrow('the content of old still moves to new: wait until old has retired')
+    await beginRetirement(database, 'old', 'next')
+    await retire()
+    expect(await countOf("nodes WHERE state = 'retiring' AND retire_to = 'next'")).toBe(2)
   })
 
   test('a DAG that the other node already has stays one root', async () => {
