@@ -28,8 +28,8 @@ const RETIRE = `
 /**
  * Begins to move the content of a node to another node, or changes the other node.
  *
- * @throws HoldfastError `NOT_FOUND`; `CONFLICT` if a node is down, content of another node still moves to the node, a
- * configuration still keeps clusters on it, or its content is on another system
+ * @throws HoldfastError `NOT_FOUND`; `CONFLICT` if a node is down, a configuration still keeps clusters on the node, or
+ * its content is on another system; `CONFLICT` if content of another node still moves to it
  */
 export async function beginRetirement(database: Postgres, id: string, to: string): Promise<void> {
   await database.transaction(async sql => {

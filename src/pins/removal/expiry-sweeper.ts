@@ -43,14 +43,14 @@ export class ExpirySweeper {
   /**
    * Schedules the next sweep. Call this when a new record may be the first to expire.
    *
-   * @param least minimum time until the sweep, in ms
+   * @param pause time until the sweep if a record has expired already, in ms
    */
-  wake(least = 0): void {
+  wake(pause = 0): void {
     const wake = ++this.#wakes
     this.#parts.records.nextExpiry().then(
       next => {
         // If another call has started since, that call sets the timer.
-        if (wake === this.#wakes) this.#sleep(Math.max(least, waitFor(next, this.#parts.clock.now())))
+        if (wake === this.#wakes) this.#sleep(waitFor(next, this.#parts.clock.now()) || pause)
       },
       (error: unknown) => {
         this.#parts.logger.error({ err: error }, 'looking for the next expiry failed')

@@ -79,7 +79,7 @@ describe('a pin of content that its holder cannot supply', () => {
       expect((await engine.verify()).damaged).toEqual([])
     }))
 
-  test('is not found if this node lost a block and has no network', () =>
+  test('is not found without a network if a block is lost', () =>
     withEngine(async ({ engine, account, dataDir }) => {
       const upload = await engine.pins.upload(pseudoRandom(40_000, 'lost'), { account })
       await damageOne({ dataDir })
