@@ -61,8 +61,8 @@ export class Offering {
   }
 
   /**
-   * Takes the offers. After a node did not answer, takes only those of other nodes, and the next run tries the offers
-   * behind this one: perhaps only one cluster of the node is away.
+   * Takes the offers. If a node does not answer, takes only those of other nodes. The next run begins behind the
+   * unanswered offer: perhaps only one cluster of the node is away.
    */
   async #take(signal: AbortSignal): Promise<void> {
     const unanswered = new Map<string, string>()

@@ -53,7 +53,7 @@ export class Retirement {
   }
 
   /**
-   * Moves all content once. If the node answers for no root of a step, ends, and the next call continues behind this
+   * Moves all content once. Ends early if the node answers for no root of a step. The next call continues behind this
    * step: perhaps the node can still read its other content. Returns the number of moved records.
    */
   async #moveAll(node: RetiringNode, signal: AbortSignal): Promise<number> {
@@ -103,8 +103,8 @@ export class Retirement {
   }
 
   /**
-   * Logs the second refusal: after the first, the content may have been removed meanwhile. Of the roots for which a node
-   * gave no answer, logs only one.
+   * Logs the second refusal: after the first, the content may have been removed meanwhile. Logs one root for each node
+   * that does not answer.
    */
   #refuse(node: RetiringNode, root: RetiringRoot, err: unknown): void {
     const times = (this.#refusals.get(root.id) ?? 0) + 1
