@@ -1,4 +1,4 @@
-import { useEffect, useState } from 'preact/hooks'
+import { useLayoutEffect, useState } from 'preact/hooks'
 
 /** The parsed hash of the URL, such as `#/pin/CID?cluster=ID`. */
 export interface PageRoute {
@@ -26,7 +26,8 @@ export function routeTo(path: readonly string[], query: Readonly<Record<string, 
 
 export function useRoute(): PageRoute {
   const [hash, setHash] = useState(location.hash)
-  useEffect(() => {
+  // A normal effect runs after the first paint, and would miss a change before it.
+  useLayoutEffect(() => {
     const follow = (): void => setHash(location.hash)
     addEventListener('hashchange', follow)
     return () => removeEventListener('hashchange', follow)

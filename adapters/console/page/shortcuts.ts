@@ -1,4 +1,4 @@
-import { useEffect, useState } from 'preact/hooks'
+import { useLayoutEffect, useState } from 'preact/hooks'
 import { html } from './markup.ts'
 import { Dialog } from './widgets/dialog.ts'
 
@@ -26,7 +26,7 @@ const PAUSE_MS = 1_500
 export function Shortcuts() {
   const [isShown, setShown] = useState(false)
   const [isOn, setOn] = useState(true)
-  useEffect(() => {
+  useLayoutEffect(() => {
     if (!isOn) return
     let typed = ''
     let last = 0

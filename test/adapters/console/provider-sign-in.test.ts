@@ -7,6 +7,7 @@ import { type ConsoleServer, withConsole } from '../../support/console-server.ts
 import { expectGoodLooks } from '../../support/looks.ts'
 import { ManualClock } from '../../support/manual-clock.ts'
 import { CLIENT_ID, CLIENT_SECRET, TestProvider } from '../../support/oidc-provider.ts'
+import { withDatabase } from '../../support/store-inspection.ts'
 
 const STORED = 'JSON.stringify(sessionStorage) + JSON.stringify(localStorage) + document.cookie'
 const MINUTE = 60_000
@@ -146,8 +147,14 @@ describe('a sign-in with a provider', inBrowser, () => {
         const account = (await server.engine.accounts.list())[1]
         const planOf = async () => (await server.engine.accounts.get(account?.id ?? '')).plan
         const refreshes = () => provider.requests.filter(url => url === '/token').length - 1
+        /** The stored answer of a refresh moves it by half an hour. Asking the provider moves it by a few minutes. */
+        const nextRefresh = () =>
+          withDatabase(server.engine.dataDir, db => {
+            return db.prepare<[], { at: number }>('SELECT refresh_at AS at FROM identities').get()?.at
+          })
         for (let minutes = 0; minutes < 35; minutes += 5) await clock.advance(5 * MINUTE)
         await expect.poll(refreshes).toBe(1)
+        await expect.poll(nextRefresh).toBeGreaterThan(clock.now() + 20 * MINUTE)
         expect(await planOf()).toBe('premium')
         provider.user = { ...provider.user, groups: [] }
         for (let minutes = 0; minutes < 35; minutes += 5) await clock.advance(5 * MINUTE)

@@ -1,4 +1,4 @@
-import { useEffect, useRef, useState } from 'preact/hooks'
+import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks'
 import type { Job } from '../../../client/index.ts'
 import { html } from '../markup.ts'
 import { useSession } from '../session.ts'
@@ -39,7 +39,7 @@ export function JobsView() {
 export function useJobs(): { followed: readonly FollowedJob[]; started: string | null; changes: number } {
   const { jobs } = useSession()
   const [, draw] = useState({})
-  useEffect(() => jobs.subscribe(() => draw({})), [jobs])
+  useLayoutEffect(() => jobs.subscribe(() => draw({})), [jobs])
   const { followed, started, changes } = jobs
   return { followed, started, changes }
 }

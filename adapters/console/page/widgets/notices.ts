@@ -1,4 +1,4 @@
-import { useEffect, useState } from 'preact/hooks'
+import { useLayoutEffect, useState } from 'preact/hooks'
 import { html } from '../markup.ts'
 
 export interface Notice {
@@ -29,7 +29,7 @@ function show(notices: readonly Shown[]): void {
 /** Shows the notices, which screen readers read out. */
 export function Notices() {
   const [, draw] = useState(0)
-  useEffect(() => {
+  useLayoutEffect(() => {
     const listener = (): void => draw(turn => turn + 1)
     listeners.add(listener)
     return () => void listeners.delete(listener)

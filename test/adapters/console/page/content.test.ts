@@ -42,23 +42,24 @@ describe('content in the console', inBrowser, () => {
 
   test('uploads dropped files, and a folder with everything below it', () =>
     signedIn(async ({ page, server }) => {
-      await drop(page, {
+      const files = {
         'notes.txt': 'a note',
         'site/index.html': '<h1>home</h1>',
         'site/css/ä b.css': 'a{}',
         'empty/': '',
-      })
+      }
+      // The notice disappears after a few seconds.
+      await Promise.all([page.getByText('empty has no files in it').waitFor(), drop(page, files)])
       await expect.poll(() => page.locator('.uploads .badge').allTextContents()).toEqual(['Pinned', 'Pinned'])
       await expect.poll(() => row(page, 'site').textContent()).toContain('Folder')
-      await page.getByText('empty has no files in it').waitFor()
       const { items } = await server.engine.pins.list({ account: server.owner })
       expect(items.map(({ name, type }) => [name, type]).toSorted()).toEqual([
         ['notes.txt', 'file'],
         ['site', 'directory'],
       ])
       const [folder] = items.filter(({ name }) => name === 'site')
-      const { files } = await server.engine.pins.dag({ account: server.owner, cid: folder?.cid ?? '' })
-      expect(files.map(({ path }) => path).toSorted()).toEqual(['css/ä b.css', 'index.html'])
+      const { files: kept } = await server.engine.pins.dag({ account: server.owner, cid: folder?.cid ?? '' })
+      expect(kept.map(({ path }) => path).toSorted()).toEqual(['css/ä b.css', 'index.html'])
     }))
 
   test('ignores a file that is dropped outside of the target', () =>

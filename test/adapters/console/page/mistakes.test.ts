@@ -1,7 +1,7 @@
 import type { Page } from 'playwright-core'
 import { describe, expect, test } from 'vitest'
 import { inBrowser } from '../../../support/browser.ts'
-import { consoles } from './opened.ts'
+import { consoles, goTo } from './opened.ts'
 
 /** A form of the page: its address, the button that opens it, what is typed by label, and the button that sends it. */
 interface Form {
@@ -54,13 +54,17 @@ const MISTAKES: ReadonlyArray<readonly [what: string, form: Form, fault: string,
 ]
 
 async function answeredTo(page: Page, { hash, opens, typed, sends }: Form): Promise<string> {
+  // An alert of the form before would be read as the answer.
+  await goTo(page, 'nowhere')
+  const alerts = page.getByRole('alert').filter({ hasText: /\S/ })
+  await expect.poll(() => alerts.count()).toBe(0)
   await page.evaluate(place => {
     location.hash = place
   }, hash)
   if (opens !== undefined) await page.getByRole('button', { name: opens }).click()
   for (const [label, text] of Object.entries(typed)) await page.getByLabel(label, { exact: true }).first().fill(text)
   await page.getByRole('button', { name: sends, exact: true }).click()
-  const answer = await page.getByRole('alert').filter({ hasText: /\S/ }).first().textContent()
+  const answer = await alerts.first().textContent()
   await page.keyboard.press('Escape')
   return answer ?? ''
 }

@@ -60,7 +60,7 @@ describe('the owner’s part of the console', inBrowser, () => {
         expect(await figure(page, 'Remote cluster far').textContent()).toContain('2.0 KB free on the fullest')
         await expect.poll(() => figure(page, 'Remote cluster away').textContent()).toContain('down')
         expect(await figure(page, 'Remote cluster away').textContent()).toContain('nobody answers')
-        expect(await page.locator('.figure.bad').count()).toBe(2)
+        await expect.poll(() => page.locator('.figure.bad').count()).toBe(2)
       },
       { config },
     )
@@ -258,7 +258,7 @@ describe('the owner’s part of the console', inBrowser, () => {
             await page.getByRole('button', { name: 'Apply' }).click()
             return row(page, 'sign-in').allTextContents()
           },
-          { timeout: 10_000, interval: 500 },
+          { interval: 500 },
         )
         .toEqual([expect.stringMatching(/owner@localhost.*stranger · 127\.0\.0\.1.*INVALID_API_KEY.*2 times/)])
       await expectGoodLooks(page, 'node-audit')

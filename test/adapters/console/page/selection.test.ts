@@ -41,14 +41,14 @@ describe('a selection of pins in the console', inBrowser, () => {
       await page.getByRole('button', { name: 'Delete 3 pins' }).click()
       await changes(page).getByText('3 pins deleted').waitFor()
       await expect.poll(() => names(page)).toEqual(['pin 8', 'pin 5', 'pin 3', 'pin 2', 'pin 1'])
-      expect(await bar(page).count()).toBe(0)
+      await expect.poll(() => bar(page).count()).toBe(0)
       await expectGoodLooks(page, 'selection-deleted')
       await changes(page).getByRole('button', { name: 'Undo' }).click()
       await changes(page).getByText('3 pins restored').waitFor()
       await expect.poll(() => names(page)).toHaveLength(8)
       expect(await all(server)).toEqual(before)
       await changes(page).getByRole('button', { name: 'Dismiss: 3 pins restored' }).click()
-      expect(await changes(page).count()).toBe(0)
+      await expect.poll(() => changes(page).count()).toBe(0)
     }))
 
   test('includes all pins that match, on every page of the list', () =>
