@@ -4,7 +4,7 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { HoldfastClient } from '../../adapters/client/index.ts'
-import { freePort } from '../support/free-port.ts'
+import { fixedPort } from '../support/fixed-port.ts'
 import { needs } from '../support/needs.ts'
 import { ServerProcess, temporaryDirectory } from '../support/server-process.ts'
 
@@ -42,7 +42,7 @@ beforeAll(async () => {
   }
   const file = join(directory.path, 'prometheus.json')
   writeFileSync(file, JSON.stringify(scraped))
-  const port = await freePort()
+  const port = await fixedPort()
   prometheusUrl = `http://127.0.0.1:${port}`
   const stored = `--storage.tsdb.path=${join(directory.path, 'prometheus')}`
   const flags = [`--config.file=${file}`, stored, `--web.listen-address=127.0.0.1:${port}`]

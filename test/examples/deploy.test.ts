@@ -8,7 +8,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { openAccounts } from '../../src/index.ts'
 import { pseudoRandom } from '../support/bytes.ts'
-import { freePort } from '../support/free-port.ts'
+import { fixedPort } from '../support/fixed-port.ts'
 import { needs } from '../support/needs.ts'
 import { runHoldfast, ServerProcess, temporaryDirectory } from '../support/server-process.ts'
 
@@ -73,7 +73,7 @@ beforeAll(async () => {
   accounts.close()
   const config = join(directory.path, 'config.json')
   writeFileSync(config, JSON.stringify(configOf(read('../../docs/guides/install-on-a-server.md'))))
-  const gatewayPort = await freePort()
+  const gatewayPort = await fixedPort()
   gatewayUrl = `http://127.0.0.1:${gatewayPort}`
   const args = ['--config', config, '--gateway-port', `${gatewayPort}`]
   server = await ServerProcess.start(dataDir, args, { HOLDFAST_METRICS: 'all' }, 200_000)
@@ -207,7 +207,8 @@ test('the service works behind nginx as configured', {
   ...needs(hasOpenssl && has('nginx', '-v'), 'there is no nginx, or no openssl'),
 }, async () => {
   makeCertificate()
-  const [plain, port] = [await freePort(), await freePort()]
+  const plain = await fixedPort(1)
+  const port = plain + 1
   const site = read('nginx.conf')
     .replaceAll(/ *listen \[::\].*\n/g, '')
     .replace('listen 80;', `listen 127.0.0.1:${plain};`)
@@ -234,7 +235,7 @@ test('the service works behind Caddy with certificates of a local authority', {
   timeout: 120_000,
   ...needs(has('caddy', 'version'), 'there is no Caddy'),
 }, async () => {
-  const port = await freePort()
+  const port = await fixedPort()
   const site = read('Caddyfile')
     .replaceAll(/^(\S+) \{/gm, `https://$1:${port} {\n\tbind 127.0.0.1`)
     .replace('{$HOLDFAST:127.0.0.1}:4100', `{$HOLDFAST:127.0.0.1}:${new URL(server.url).port}`)

@@ -38,7 +38,7 @@ async function withHelia<T>(use: (helia: HeliaWithLibp2p<ServiceMap>) => Promise
 }
 
 async function walk(session: FetchSession, cid: CID): Promise<number> {
-  const bytes = await session.get(cid, { signal: AbortSignal.timeout(10_000) })
+  const bytes = await session.get(cid, { signal: AbortSignal.timeout(60_000) })
   const below = await Promise.all(Array.from(linksOf(cid, bytes), link => walk(session, link)))
   return below.reduce((sum, count) => sum + count, 1)
 }
@@ -56,7 +56,7 @@ describe('plain Helia', () => {
         expect(await walk(session, cid)).toBe(9)
         const unknown = rawBlock(Buffer.from('nobody has this')).cid
         for (const _ of [1, 2, 3]) {
-          const asked = session.get(unknown, { signal: AbortSignal.timeout(10_000) })
+          const asked = session.get(unknown, { signal: AbortSignal.timeout(60_000) })
           await expect(asked).rejects.toMatchObject({ code: 'CID_NOT_FOUND' })
         }
       }),
@@ -68,7 +68,7 @@ describe('plain Helia', () => {
       withHelia(async helia => {
         const address = multiaddr(node.addresses()[0] ?? '')
         await helia.libp2p.dial(address)
-        const signal = AbortSignal.timeout(20_000)
+        const signal = AbortSignal.timeout(60_000)
         const got = await Promise.all(blocks.map(({ cid }) => collect(helia.blockstore.get(cid, { signal }))))
         expect(got.every((bytes, i) => blocks[i]?.bytes.equals(bytes))).toBe(true)
         const unknown = rawBlock(Buffer.from('nobody has this')).cid

@@ -118,7 +118,7 @@ describe('a session', () => {
       withNodes([() => ({})], async node => {
         for (const _ of [1, 2]) {
           const session = await node.open(unknown.cid, { origins: [address], signal: never })
-          const fetching = session.get(unknown.cid, { signal: AbortSignal.timeout(5_000) })
+          const fetching = session.get(unknown.cid, { signal: AbortSignal.timeout(60_000) })
           await expect(fetching).rejects.toMatchObject({ code: 'CID_NOT_FOUND' })
           expect(session.providers()).toEqual([{ provider: expect.any(String), error: 'does not have it' }])
           session.close()
@@ -133,7 +133,7 @@ describe('a session', () => {
         origins: [deadPort, wrongId.replace('/p2p/', '/p2p/')],
         signal: never,
       })
-      const fetching = session.get(unknown.cid, { signal: AbortSignal.timeout(5_000) })
+      const fetching = session.get(unknown.cid, { signal: AbortSignal.timeout(60_000) })
       await expect(fetching).rejects.toMatchObject({ code: 'CID_NOT_FOUND' })
       expect(session.providers()[0]?.error).toBe('could not be reached')
     }))
@@ -145,7 +145,7 @@ describe('a session', () => {
           const blocks = someBlocks(40, 1_000)
           const alone = await node.open(unknown.cid, { origins: [dying.address], signal: never })
           const both = await node.open(unknown.cid, { origins: [dying.address, living.address], signal: never })
-          const signal = AbortSignal.timeout(10_000)
+          const signal = AbortSignal.timeout(60_000)
           for (const { cid } of blocks.slice(0, 10)) await alone.get(cid, { signal })
           const outcomes = Promise.allSettled(blocks.slice(10).map(({ cid }) => alone.get(cid, { signal })))
           await dying.kill()

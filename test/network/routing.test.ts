@@ -13,7 +13,7 @@ describe('a DHT of three nodes', () => {
       ],
       async (router, provider, node) => {
         await expect.poll(() => router.peerCount()).toBe(2)
-        const signal = AbortSignal.timeout(10_000)
+        const signal = AbortSignal.timeout(60_000)
         await expect.poll(() => provider.announce(block.cid, signal).catch((error: unknown) => error)).toBe(true)
         const session = await node.open(block.cid, { origins: [], signal })
         expect(Buffer.from(await session.get(block.cid, { signal }))).toEqual(block.bytes)

@@ -36,14 +36,14 @@ describe('a node of the public network', () => {
       await withNode(join(dir, 'router'), { config: router }, async known => {
         const own = join(dir, 'own')
         await withNode(own, { config: { ...publicNet, peers: known.addresses() } }, async node => {
-          await expect.poll(() => node.peerCount(), { timeout: 10_000 }).toBe(1)
+          await expect.poll(() => node.peerCount()).toBe(1)
           const protocols = async () => (await node.helia.libp2p.peerStore.all()).flatMap(peer => peer.protocols)
-          await expect.poll(protocols, { timeout: 10_000 }).toContain('/ipfs/kad/1.0.0')
+          await expect.poll(protocols).toContain('/ipfs/kad/1.0.0')
         })
         await forgetPeers(own)
         const lines: string[] = []
         await withNode(own, { config: publicNet, logger: noting(lines) }, async node => {
-          await expect.poll(() => node.peerCount(), { timeout: 10_000 }).toBe(1)
+          await expect.poll(() => node.peerCount()).toBe(1)
           expect(node.connections()[0]?.id).toBe(known.peerId)
           expect(node.isAlone).toBe(false)
         })
@@ -64,7 +64,7 @@ describe('a node of the public network', () => {
       const config = { ...publicNet, bootstrap: [address] }
       await withNode(join(dir, 'own'), { config, clock, logger: noting(lines) }, async node => {
         expect([node.isPublic, node.isAlone]).toEqual([true, false])
-        await expect.poll(() => node.isAlone, { timeout: 10_000 }).toBe(true)
+        await expect.poll(() => node.isAlone).toBe(true)
         for (let round = 0; round < 10; round++) {
           clock.advance(5_000)
           await wait(50)
@@ -76,9 +76,9 @@ describe('a node of the public network', () => {
             clock.advance(1_000)
             return node.peerCount()
           }
-          await expect.poll(later, { timeout: 20_000, interval: 200 }).toBe(1)
+          await expect.poll(later, { interval: 200 }).toBe(1)
           clock.advance(60_000)
-          await expect.poll(() => lines.length, { timeout: 10_000 }).toBe(2)
+          await expect.poll(() => lines.length).toBe(2)
         })
       })
       expect(lines.map(line => line.split(':')[0])).toEqual([

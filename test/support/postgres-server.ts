@@ -8,7 +8,7 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import type { TestOptions } from 'vitest'
-import { freePort } from './free-port.ts'
+import { fixedPort } from './fixed-port.ts'
 import { needs } from './needs.ts'
 
 const run = promisify(execFile)
@@ -124,7 +124,7 @@ async function startOwn({ syncs = false, settings: more = [] }: OwnOptions): Pro
     cwd: directory,
     ...owner,
   })
-  const port = await freePort()
+  const port = await fixedPort()
   const settings = [`port=${port}`, 'listen_addresses=127.0.0.1', `unix_socket_directories=${directory}`]
   const sizes = ['shared_buffers=32MB', 'max_connections=100', `fsync=${syncs ? 'on' : 'off'}`]
   const options = [...settings, ...sizes, ...more].flatMap(setting => ['-c', setting])

@@ -25,9 +25,14 @@ function environment(extra: Env): NodeJS.ProcessEnv {
   return { ...Object.fromEntries(inherited), NODE_COMPILE_CACHE: COMPILED, XDG_CONFIG_HOME: '/nowhere', ...extra }
 }
 
-export function runHoldfast(args: readonly string[], env: Env = {}, input = ''): Promise<Finished> {
+export function runHoldfast(
+  args: readonly string[],
+  env: Env = {},
+  input = '',
+  longestMs = LONGEST_MS,
+): Promise<Finished> {
   return new Promise(resolve => {
-    const options = { env: environment(env), timeout: LONGEST_MS, maxBuffer: MOST_OUTPUT }
+    const options = { env: environment(env), timeout: longestMs, maxBuffer: MOST_OUTPUT }
     const child = execFile(process.execPath, [MAIN, ...args], options, (_, stdout, stderr) => {
       resolve({ code: child.exitCode, stdout, stderr })
     })

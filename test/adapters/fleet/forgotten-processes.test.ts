@@ -45,7 +45,12 @@ describe('a node that is killed and forgotten, with its content on disk', {
   afterAll(() => server?.stop())
 
   const forget = ({ url }: NodeProcess, ...flags: string[]): Promise<Finished> =>
-    runHoldfast(['node', 'forget', 'c', ...flags], { HOLDFAST_API: `${url}/api/v3`, HOLDFAST_API_KEY: KEY })
+    runHoldfast(
+      ['node', 'forget', 'c', ...flags],
+      { HOLDFAST_API: `${url}/api/v3`, HOLDFAST_API_KEY: KEY },
+      '',
+      300_000,
+    )
 
   const upload = async (node: NodeProcess, cluster: string, names: readonly string[]): Promise<string[]> => {
     const ids: string[] = []
