@@ -46,12 +46,17 @@ test('a body is read no further while other work waits', async () => {
 })
 
 test('walks side by side progress equally', async () => {
+  let now = performance.now()
+  const clock = vi.spyOn(performance, 'now').mockImplementation(() => now)
+  onTestFinished(() => clock.mockRestore())
+  // Ends the turn that began at a real time.
+  await nextTurn()
   const steps = Array.from({ length: 10 }, () => 0)
   let left = 1000
   const walk = async (index: number): Promise<void> => {
     while (left > 0) {
       if (turnSpent()) await nextTurn()
-      work(0.1)
+      now += 0.1
       left--
       steps[index] = (steps[index] ?? 0) + 1
     }

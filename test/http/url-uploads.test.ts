@@ -94,14 +94,17 @@ describe('an upload from a URL', () => {
       'tiny',
     ))
 
-  test('ends when its client leaves', () =>
-    withRemote(endless, async ({ ask, remote, lost }) => {
-      const leaving = new AbortController()
-      const answer = ask({ url: `${remote}/endless` }, leaving.signal)
+  test('ends when its client leaves', () => {
+    const leaving = new AbortController()
+    const abandoned: RequestListener = (request, response) => {
+      endless(request, response)
       setTimeout(() => leaving.abort(), 200)
-      await Promise.allSettled([answer])
+    }
+    return withRemote(abandoned, async ({ ask, remote, lost }) => {
+      await Promise.allSettled([ask({ url: `${remote}/endless` }, leaving.signal)])
       await lost
-    }))
+    })
+  })
 
   test('is refused for private addresses, and if the node reads no URLs', async () => {
     let asked = 0

@@ -179,7 +179,7 @@ describe('a webhook', () => {
       const one = await world.actor('one')
       const { id } = await one.hook(receiver.url)
       await one.upload('sent')
-      await expect.poll(async () => (await one.log(id))[0]?.attempts).toBe(1)
+      await expect.poll(async () => (await one.log(id))[0]?.lastError).toBe('the receiver answered 500')
       const left = (table: string): number =>
         withDatabase(world.dataDir, db => {
           return db.prepare<[], { count: number }>(`SELECT COUNT(*) AS count FROM ${table}`).get()?.count ?? -1

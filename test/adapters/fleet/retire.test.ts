@@ -141,7 +141,7 @@ describe('a node that retires', { timeout: 120_000, ...needsPostgres }, () => {
     )
   })
 
-  test('continues after kills of both nodes and cut connections', async () => {
+  test('continues after kills of both nodes and cut connections', { timeout: 400_000 }, async () => {
     const database = await server.fresh()
     const { a, b, close } = await openNodeProcesses(database)
     const send = async (name: string): Promise<string> => {
@@ -152,8 +152,9 @@ describe('a node that retires', { timeout: 120_000, ...needsPostgres }, () => {
       return json.cid
     }
     const memberships = async (): Promise<string[]> => {
-      const { json } = await a.call<{ nodes: Array<{ membership: string }> }>('GET', '/admin/v1/nodes')
-      return json.nodes.map(({ membership }) => membership)
+      const { json } = await a.call<{ nodes?: Array<{ membership: string }> }>('GET', '/admin/v1/nodes')
+      // A call just after its connection was cut may be answered with 503.
+      return json.nodes?.map(({ membership }) => membership) ?? memberships()
     }
     try {
       const cids: string[] = []
@@ -178,8 +179,8 @@ describe('a node that retires', { timeout: 120_000, ...needsPostgres }, () => {
         await node.kill()
         await node.start()
       }
-      // A fast machine may have moved all content before the last kill.
-      for (const each of seen.slice(0, 2)) expect(each).toEqual(['active', 'retiring'])
+      // All content may have moved before a later kill.
+      expect(seen[0]).toEqual(['active', 'retiring'])
       await expect.poll(memberships, PATIENCE).toEqual(['active', 'retired'])
       await b.call('POST', '/admin/v1/gc', { graceSeconds: 0 })
       await b.kill()

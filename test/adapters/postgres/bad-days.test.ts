@@ -238,7 +238,7 @@ describe('a catalogue in PostgreSQL under failures', needsPostgres, () => {
   })
 
   test('a stalled transaction loses its locks', async () => {
-    const still = await Postgres.open({ url, silentMs: 100 })
+    const still = await Postgres.open({ url, silentMs: 1_000 })
     const touch = 'UPDATE accounts SET pins = pins + 1 WHERE id = $1'
     try {
       const met: Array<(value?: unknown) => void> = []
