@@ -1,5 +1,5 @@
 import fc from 'fast-check'
-import { describe, expect, test, vi } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import type { Slot } from '../../src/concurrency/paced-slot.ts'
 import { SlotRows } from '../../src/concurrency/slot-rows.ts'
 import { type SlotLimits, Slots } from '../../src/concurrency/slots.ts'
@@ -254,7 +254,7 @@ describe('slots of two threads', () => {
     expect(first.state).toEqual({ running: 3, waiting: 2 })
     one?.leave()
     // The slot of b, who has fewer, though its request is newer.
-    await vi.waitFor(() => expect(later.map(({ slot }) => slot !== null)).toEqual([false, true]))
+    await expect.poll(() => later.map(({ slot }) => slot !== null)).toEqual([false, true])
     expect(second.state).toEqual({ running: 3, waiting: 1 })
   })
 
@@ -265,7 +265,7 @@ describe('slots of two threads', () => {
     for (const slot of slow) slot.watch(reason => ended.push(reason))
     clock.advance(10_000)
     const other = await second.enter('b')
-    await vi.waitFor(() => expect(ended).toMatchObject([{ code: 'ABORTED' }]))
+    await expect.poll(() => ended).toMatchObject([{ code: 'ABORTED' }])
     expect(first.state).toEqual({ running: 2, waiting: 0 })
     for (const slot of slow) slot.leave()
     expect(first.state).toEqual({ running: 1, waiting: 0 })

@@ -258,7 +258,7 @@ export const fileAudits: readonly GatewayAudit[] = [
         await vi.waitFor(() => {
           const broken = world.logged.filter(({ message }) => message === 'gateway response failed midway')
           assert.equal(broken.length, 1)
-        })
+        }, 20_000)
         const { body } = await get(context, `/ipfs/${cid}`, 206, { range: `bytes=${3 * MIB}-` })
         assert.ok(body.equals(bytes.subarray(3 * MIB)))
       }

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { withDefaults } from '../../src/config/config.ts'
 import { gatewaySlots } from '../../src/gateway/gateway.ts'
 import { threadReaders } from '../support/thread-readers.ts'
@@ -64,7 +64,7 @@ describe.each(hosts)('the gateway, $name', ({ scheme, serve }) => {
   for (const audit of audits) {
     test(`${audit.id}: ${audit.name}`, async () => {
       await audit.run(context)
-      await vi.waitFor(() => expect(context.world.leases.held().size).toBe(0))
+      await expect.poll(() => context.world.leases.held().size).toBe(0)
     })
   }
 })

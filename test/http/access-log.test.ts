@@ -1,5 +1,5 @@
 import { once } from 'node:events'
-import { afterEach, beforeEach, expect, test, vi } from 'vitest'
+import { afterEach, beforeEach, expect, test } from 'vitest'
 import { toFetch } from '../../adapters/fetch/index.ts'
 import { createServer, PrometheusMetrics } from '../../adapters/node-http/index.ts'
 import { createEngine, type Engine, SCOPES } from '../../src/index.ts'
@@ -105,7 +105,7 @@ test('the log line of an archive follows its end, with bytes sent', async () => 
     const answer = await ask(`/ipfs/${dagCid}?format=${format}`)
     const { byteLength } = await answer.arrayBuffer()
     expect(byteLength).toBeGreaterThan(100)
-    await vi.waitFor(() => expect(about(`/ipfs/${dagCid}`)).toMatchObject({ status: 200, bytes: byteLength }))
+    await expect.poll(() => about(`/ipfs/${dagCid}`)).toMatchObject({ status: 200, bytes: byteLength })
   }
 })
 
@@ -116,7 +116,7 @@ test('the log line of a streamed API answer follows its end', async () => {
   const answer = await ask('/admin/v1/verify', { method: 'POST', headers })
   const text = await answer.text()
   expect(text).toContain('"done":true')
-  await vi.waitFor(() => expect(about('/admin/v1/verify')).toMatchObject({ status: 200, bytes: text.length }))
+  await expect.poll(() => about('/admin/v1/verify')).toMatchObject({ status: 200, bytes: text.length })
 })
 
 test('the log line of an aborted answer has the bytes sent', async () => {

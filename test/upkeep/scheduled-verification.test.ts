@@ -32,7 +32,7 @@ async function round({ clock, dataDir, engine }: Pick<TestEngine, 'dataDir' | 'e
         moves++
         return (await engine.stats()).verification.endedAt
       },
-      { interval: 1, timeout: 20_000 },
+      { interval: 1 },
     )
     .not.toBe(before)
   return { moves, ...state(dataDir) }
@@ -154,7 +154,7 @@ describe('scheduled verification', () => {
         if (status === 'failed') node.clock.advance(61_000)
         return status
       }
-      await expect.poll(statusNow, { timeout: 20_000 }).toBe('pinned')
+      await expect.poll(statusNow).toBe('pinned')
       expect(node.changes).toContain('pinned>pinning')
       expect((await engine.verify()).damaged).toEqual([])
     }))

@@ -37,16 +37,13 @@ describe('a PostgreSQL catalogue that was replaced', needsPostgres, () => {
         await server.takeOver()
         // A new connection checks the catalogue, so no restart is needed.
         await expect
-          .poll(
-            () => {
-              node.clock.advance(400)
-              return node.engine.reconcile().then(
-                () => 'runs',
-                ({ message }) => message,
-              )
-            },
-            { timeout: 20_000 },
-          )
+          .poll(() => {
+            node.clock.advance(400)
+            return node.engine.reconcile().then(
+              () => 'runs',
+              ({ message }) => message,
+            )
+          })
           .toMatch(/timeline/)
         await asksOnce(node, /from timeline 00000001 to 00000002/)
         await upload(node, 'after')

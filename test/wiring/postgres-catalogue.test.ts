@@ -12,9 +12,6 @@ import { viaGateway } from '../support/read-back.ts'
 import { withTempDir } from '../support/temp-dir.ts'
 import { type TestEngine, withEngine } from '../support/test-engine.ts'
 
-/** Changes arrive a moment later, or much later on a busy machine. */
-const PATIENCE = { timeout: 20_000 }
-
 describe('an engine with its catalogue in PostgreSQL', needsPostgres, () => {
   let server: TestPostgres
   beforeAll(async () => {
@@ -127,18 +124,18 @@ describe('an engine with its catalogue in PostgreSQL', needsPostgres, () => {
         return [status, json.status]
       }
       await set('SET default_transaction_read_only = on')
-      await expect.poll(ready, PATIENCE).toEqual([503, 'no-catalogue'])
+      await expect.poll(ready).toEqual([503, 'no-catalogue'])
       expect(await write()).toBe('UNAVAILABLE')
       const listed = () =>
         engine.pins.list({ account }).then(
           ({ total }) => total,
           () => null,
         )
-      await expect.poll(listed, PATIENCE).toBe(1)
+      await expect.poll(listed).toBe(1)
       expect((await viaGateway(engine, `/ipfs/${cid}`)).status).toBe(200)
       await set('RESET default_transaction_read_only')
-      await expect.poll(ready, PATIENCE).toEqual([200, 'ok'])
-      await expect.poll(write, PATIENCE).toBe('done')
+      await expect.poll(ready).toEqual([200, 'ok'])
+      await expect.poll(write).toBe('done')
     })
   })
 

@@ -32,7 +32,7 @@ test('a signal deletes the unfinished folder or file', async () => {
     await using server = await stalled()
     const args = ['get', CID, ...flags, '--out', 'site', '--api', server.base, '--key', 'k']
     const child = spawn(process.execPath, [MAIN, ...args], { cwd: directory.path })
-    await expect.poll(() => readdirSync(directory.path), { timeout: 20_000 }).toEqual([expect.stringMatching(/^site/)])
+    await expect.poll(() => readdirSync(directory.path)).toEqual([expect.stringMatching(/^site/)])
     child.kill('SIGINT')
     expect(await once(child, 'close')).toEqual([null, 'SIGINT'])
     expect(readdirSync(directory.path)).toEqual([])

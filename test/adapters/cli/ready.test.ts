@@ -36,7 +36,7 @@ describe('/ready of a server', () => {
             server.signal('SIGTERM')
             return server.pid > 0 && isThere(server.pid)
           },
-          { interval: 300, timeout: 20_000 },
+          { interval: 300 },
         )
         .toBe(false)
       const next = await started(dataDir, { HOLDFAST_DRAIN_SECONDS: '0' })

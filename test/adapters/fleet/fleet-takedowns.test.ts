@@ -11,9 +11,6 @@ import { type FleetNode, withFleet } from '../../support/fleet.ts'
 import { noWithholding } from '../../support/no-withholding.ts'
 import { needsPostgres, startPostgres, type TestPostgres } from '../../support/postgres-server.ts'
 
-/** Another node reacts after a moment, or much later on a busy machine. */
-const PATIENCE = { timeout: 20_000 }
-
 describe('takedowns of several nodes', needsPostgres, () => {
   let server: TestPostgres
   beforeAll(async () => {
@@ -49,13 +46,13 @@ describe('takedowns of several nodes', needsPostgres, () => {
       expect([await status(a, cid), await status(b, cid)]).toEqual([200, 200])
       await b.engine.takedowns.add({ cid, reason: 'complaint 1' })
       expect(await status(b, cid)).toBe(410)
-      await expect.poll(() => status(a, cid), PATIENCE).toBe(410)
+      await expect.poll(() => status(a, cid)).toBe(410)
       await a.engine.takedowns.add({ cid, reason: 'order 2', status: 451 })
-      await expect.poll(() => list(b), PATIENCE).toEqual([[cid, 451, 'order 2']])
+      await expect.poll(() => list(b)).toEqual([[cid, 451, 'order 2']])
       expect(await status(b, cid)).toBe(451)
       await a.engine.takedowns.remove({ cid })
       expect(await status(a, cid)).toBe(200)
-      await expect.poll(() => status(b, cid), PATIENCE).toBe(200)
+      await expect.poll(() => status(b, cid)).toBe(200)
       await expect(b.engine.takedowns.remove({ cid })).rejects.toMatchObject({ code: 'NOT_FOUND' })
       // Concurrent takedowns, each once. All files must agree in the end.
       const others = Array.from({ length: 20 }, (_, i) => ({ cid, path: `p${i}`, reason: `${i}` }))
@@ -65,7 +62,7 @@ describe('takedowns of several nodes', needsPostgres, () => {
         const [first, second] = texts.map(text => text.split('\n').sort().join('\n'))
         return [first?.match(/ reason:/g)?.length, first === second]
       }
-      await expect.poll(files, PATIENCE).toEqual([20, true])
+      await expect.poll(files).toEqual([20, true])
     })
   })
 
@@ -83,14 +80,14 @@ describe('takedowns of several nodes', needsPostgres, () => {
       await a.engine.takedowns.add({ cid: sub, reason: 'x', status: 451 })
       expect([await status(a, file), await status(b, file)]).toEqual([451, 451])
       await b.engine.takedowns.remove({ cid: sub })
-      await expect.poll(() => status(b, file), PATIENCE).toBe(200)
+      await expect.poll(() => status(b, file)).toBe(200)
       // A restarted node applies missed takedowns before it answers.
       await a.stop()
       await b.engine.takedowns.add({ cid: record.cid, reason: 'x' })
       await a.start()
       expect(await status(a, file)).toBe(410)
       // Other nodes notice the restart after a moment.
-      await expect.poll(() => status(b, file), PATIENCE).toBe(410)
+      await expect.poll(() => status(b, file)).toBe(410)
     })
   })
 
@@ -118,7 +115,7 @@ describe('takedowns of several nodes', needsPostgres, () => {
       await ofDirectory(b).add({ cid: old, reason: 'before all nodes shared them', status: 451 })
       await b.start()
       expect(await status(b, old)).toBe(451)
-      await expect.poll(() => status(a, old), PATIENCE).toBe(451)
+      await expect.poll(() => status(a, old)).toBe(451)
       await a.engine.takedowns.add({ cid: bad, reason: 'complaint 1' })
       const postgres = await Postgres.open({ url: database })
       await postgres.command('DELETE FROM takedowns').finally(() => postgres.close())
@@ -128,7 +125,7 @@ describe('takedowns of several nodes', needsPostgres, () => {
       ]
       await b.stop()
       await b.start()
-      for (const node of [a, b]) await expect.poll(() => list(node), PATIENCE).toEqual(all)
+      for (const node of [a, b]) await expect.poll(() => list(node)).toEqual(all)
     })
   })
 })

@@ -12,8 +12,6 @@ import { collect, pseudoRandom } from '../../support/bytes.ts'
 import { type FleetNode, openFleet, TWO_CLUSTERS } from '../../support/fleet.ts'
 import { needsPostgres, startPostgres, type TestPostgres } from '../../support/postgres-server.ts'
 
-/** Another node reacts after a moment, or much later on a busy machine. */
-const PATIENCE = { timeout: 20_000 }
 /** Larger than the part that is read to choose the node. */
 const LARGE = 400_000
 
@@ -309,10 +307,10 @@ describe('forms that name another node’s cluster after their files', needsPost
       const { status, json } = await send(a, all.key, '/files', [file(content), cl('second')])
       return [status, json.code]
     }
-    await expect.poll(away, PATIENCE).toEqual([503, 'UNAVAILABLE'])
+    await expect.poll(away).toEqual([503, 'UNAVAILABLE'])
     await b.start()
     expect([await kept(a), await kept(b)]).toEqual(before)
-    await expect.poll(away, PATIENCE).toEqual([201, undefined])
+    await expect.poll(away).toEqual([201, undefined])
   })
 
   test('leave nothing after an abort and take no upload slot', async () => {
@@ -341,7 +339,7 @@ describe('forms that name another node’s cluster after their files', needsPost
         }
         await gone
       })
-      await expect.poll(() => kept(a), PATIENCE).toEqual(before)
+      await expect.poll(() => kept(a)).toEqual(before)
     }
   })
 

@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { createServer, type RequestListener } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { expect, test, vi } from 'vitest'
+import { expect, test } from 'vitest'
 import { ANSWERED_HEADER, receiveForwarded } from '../../../adapters/fleet/forwarded.ts'
 import { openNodeClient } from '../../../adapters/fleet/node-client.ts'
 import { nodeReader } from '../../../adapters/fleet/node-reader.ts'
@@ -110,7 +110,7 @@ test('only reads from a node that is shutting down', async () => {
       answers[0]?.()
       expect((await begun).status).toBe(201)
       const read = sender.send('there', { ...REQUEST, whileLeaving: true })
-      await vi.waitFor(() => expect(answers).toHaveLength(2))
+      await expect.poll(() => answers).toHaveLength(2)
       answers[1]?.()
       expect((await read).status).toBe(503)
     },

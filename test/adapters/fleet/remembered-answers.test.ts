@@ -84,7 +84,7 @@ describe('answers of two nodes on one catalogue', needsPostgres, () => {
   test('end with the next expiry', async () => {
     await run(async world => {
       const cid = await world.upload(world.a, 1, 'passing')
-      await world.sql(`UPDATE records SET expires_at = ${Date.now() + 1_500}`)
+      await world.sql(`UPDATE records SET expires_at = ${Date.now() + 10_000}`)
       await world.sql('UPDATE accounts SET expiring_pins = 1')
       const before = await world.answers(world.b, cid)
       expect(before[0]).toContain('passing')
@@ -279,5 +279,5 @@ function some(values: readonly string[], draws: Draws): string | undefined {
 }
 
 async function ended(world: World, node: FleetNode, id: string, state: string): Promise<void> {
-  await expect.poll(() => world.call(node, `/jobs/${id}`), { timeout: 20_000 }).toContain(`"state":"${state}"`)
+  await expect.poll(() => world.call(node, `/jobs/${id}`)).toContain(`"state":"${state}"`)
 }

@@ -9,9 +9,6 @@ import { createEngine } from '../../../src/index.ts'
 import { type FleetNode, TWO_CLUSTERS, withFleet } from '../../support/fleet.ts'
 import { needsPostgres, startPostgres, type TestPostgres } from '../../support/postgres-server.ts'
 
-/** Another node reacts after a moment, or much later on a busy machine. */
-const PATIENCE = { timeout: 20_000 }
-
 interface Answer {
   cid: string
   status: string
@@ -63,7 +60,7 @@ describe('two nodes on one catalogue', needsPostgres, () => {
       expect((await call(a, key, `/files/remove/${removed}`, { method: 'DELETE' })).status).toBe(200)
       expect((await fetch(`${a.url}/ipfs/${removed}`)).status).toBe(404)
       await b.start()
-      await expect.poll(() => collected(b), PATIENCE).toEqual([1, 3])
+      await expect.poll(() => collected(b)).toEqual([1, 3])
       expect((await b.engine.reconcile()).findings).toEqual([])
       expect(await upload(b, 2)).toBe(kept)
     })
@@ -116,9 +113,9 @@ describe('two nodes on one catalogue', needsPostgres, () => {
           for await (const _ of (await node.engine.helia()).datastore.query({ prefix: '/dht/provider' })) count++
           return count
         }
-        await expect.poll(() => announced(b), PATIENCE).toBe(1)
+        await expect.poll(() => announced(b)).toBe(1)
         expect((await call(a, key, `/files/remove/${json.cid}`, { method: 'DELETE' })).status).toBe(200)
-        await expect.poll(() => announced(b), PATIENCE).toBe(0)
+        await expect.poll(() => announced(b)).toBe(0)
         expect(await announced(a)).toBe(0)
       },
       { network: { enabled: true, dht: 'server' } },
@@ -162,7 +159,7 @@ describe('two nodes on one catalogue', needsPostgres, () => {
         expect((await fetch(`${other.url}/ipfs/${cid}`)).status).toBe(404)
       }
       for (const node of [a, b]) {
-        await expect.poll(() => collected(node), PATIENCE).toEqual([0, 0])
+        await expect.poll(() => collected(node)).toEqual([0, 0])
       }
     })
   })
@@ -214,11 +211,11 @@ describe('two nodes on one catalogue', needsPostgres, () => {
         const { status, headers, json } = await call(a, key, '/files', { method: 'POST', body: body() })
         return [status, json.code, headers.get('retry-after')]
       }
-      await expect.poll(refused, PATIENCE).toEqual([503, 'UNAVAILABLE', '5'])
+      await expect.poll(refused).toEqual([503, 'UNAVAILABLE', '5'])
       // By now the node counts as down.
       expect(await read()).toEqual([503, '5'])
       await b.start()
-      await expect.poll(read, PATIENCE).toEqual([200, null])
+      await expect.poll(read).toEqual([200, null])
     })
   })
 })

@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import http, { type IncomingMessage } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { describe, expect, test, vi } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { PrometheusMetrics, startReaders } from '../../../adapters/node-http/index.ts'
 import { postgres } from '../../../adapters/postgres/index.ts'
 import { createEngine, type Engine, type EngineConfig, type Logger } from '../../../src/index.ts'
@@ -90,16 +90,11 @@ describe('threads that read', () => {
       await engine.pins.remove({ cid: record.cid })
       expect(await statuses(readers, path)).toEqual([404, 404])
       // Requests of both threads count as of one.
-      await vi.waitFor(() => {
-        const told = lines.filter(line => line.message === 'request' && line.path === path)
-        expect(told.length).toBeGreaterThanOrEqual(4)
-      })
-      await vi.waitFor(() => {
-        const counted = /^holdfast_requests_total\{surface="gateway".*status="404".*\} (\d+)$/m.exec(
-          metrics.text(),
-        )?.[1]
-        expect(Number(counted)).toBeGreaterThanOrEqual(2)
-      })
+      const told = () => lines.filter(line => line.message === 'request' && line.path === path).length
+      await expect.poll(told).toBeGreaterThanOrEqual(4)
+      const counted = () =>
+        Number(/^holdfast_requests_total\{surface="gateway".*status="404".*\} (\d+)$/m.exec(metrics.text())?.[1])
+      await expect.poll(counted).toBeGreaterThanOrEqual(2)
       expect(metrics.text()).toMatch(/holdfast_sent_bytes_total\{surface="gateway"\} [1-9]/)
     })
   })
@@ -219,20 +214,20 @@ describe('threads that read', () => {
       expect(await engine.collect({ graceSeconds: 0 })).toMatchObject({ roots: 0, blocks: 0 })
       const { bytes, isBroken } = await rest(under)
       expect([isBroken, bytes.equals(content)]).toEqual([false, true])
-      await vi.waitFor(async () => expect((await engine.collect({ graceSeconds: 0 })).roots).toBe(1))
+      await expect.poll(async () => (await engine.collect({ graceSeconds: 0 })).roots).toBe(1)
     })
   })
 
   test('end answers at a timelock, and serve nothing after it', async () => {
     await served(async ({ engine, readers }) => {
-      const ends = Date.now() + 3_000
+      const ends = Date.now() + 10_000
       const { record } = await engine.pins.upload(pseudoRandom(24 * MIB, 'locked'), {
         timelock: new Date(ends).toISOString(),
       })
       const path = `/ipfs/${record.cid}`
       const under = await begin(readers, path)
       expect(under.statusCode).toBe(200)
-      await vi.waitFor(() => expect(Date.now()).toBeGreaterThan(ends), 10_000)
+      await expect.poll(() => Date.now()).toBeGreaterThan(ends)
       expect(await statuses(readers, path)).toEqual([404, 404])
       expect((await rest(under)).isBroken).toBe(true)
     })
@@ -277,11 +272,11 @@ describe('threads that read', () => {
         const under = await Promise.all([begin(readers, path), begin(readers, path), begin(readers, path)])
         const broken = readers.get('/', { 'x-wish': wish })
         await expect(broken).rejects.toThrow()
-        await vi.waitFor(async () => expect((await names()).some(name => !before.includes(name))).toBe(true), 20_000)
+        await expect.poll(async () => (await names()).some(name => !before.includes(name))).toBe(true)
         for (const answer of under) answer.destroy()
       }
       await engine.pins.remove({ cid: record.cid })
-      await vi.waitFor(async () => expect((await engine.collect({ graceSeconds: 0 })).roots).toBe(1))
+      await expect.poll(async () => (await engine.collect({ graceSeconds: 0 })).roots).toBe(1)
     })
   })
 

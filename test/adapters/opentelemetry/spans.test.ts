@@ -74,7 +74,7 @@ async function clientOf(engine: Engine, server: ReturnType<typeof createServer>)
 /** Waits for a span. */
 async function spanOf(name: string): Promise<ReadableSpan> {
   const find = () => exporter.getFinishedSpans().find(span => span.name === name)
-  await expect.poll(find, { timeout: 10_000 }).toBeDefined()
+  await expect.poll(find).toBeDefined()
   return find() as ReadableSpan
 }
 
@@ -232,7 +232,7 @@ describe('spans', () => {
       try {
         const { record } = await engine.pins.upload(Buffer.from('read by a traced thread'))
         await readers.get(`/ipfs/${record.cid}`, { traceparent: TRACEPARENT })
-        await expect.poll(() => exporter.getFinishedSpans().some(isChild), { timeout: 10_000 }).toBe(true)
+        await expect.poll(() => exporter.getFinishedSpans().some(isChild)).toBe(true)
         const span = exporter.getFinishedSpans().find(isChild)
         expect(span).toMatchObject({ name: 'GET /ipfs/*path', attributes: { 'holdfast.sent_bytes': 23 } })
         expect(JSON.stringify(span?.attributes)).not.toContain(record.cid)

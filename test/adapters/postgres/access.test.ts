@@ -29,7 +29,7 @@ describe('the access stores in PostgreSQL', needsPostgres, () => {
         // Both nodes count the keys before either can insert one.
         await sql.run('LOCK TABLE api_keys IN SHARE MODE')
         const inserted = Promise.all([insert(here, 'last'), insert(there, 'excess')])
-        await expect.poll(() => database.reading.first(WAITING), { timeout: 10_000 }).toEqual({ count: 2 })
+        await expect.poll(() => database.reading.first(WAITING)).toEqual({ count: 2 })
         return { inserted }
       })
       expect((await made.inserted).toSorted()).toEqual(['inserted', 'too_many'])

@@ -1,4 +1,4 @@
-import { describe, expect, test, vi } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import type { Postgres } from '../../../adapters/postgres/postgres.ts'
 import { HoldfastError } from '../../../src/index.ts'
 import { commit, dagOf, listOf, NOW, record, request, SIZES } from '../../catalogue/content-support.ts'
@@ -133,9 +133,9 @@ describe('commits of records that share a transaction', needsPostgres, () => {
       const upload = (id: string) => node.records.commit([blockIntent(record(id))])
       const holding = await lockOne()
       const uploads = [upload('r0')]
-      await vi.waitFor(async () => expect(await isAnyWaiting()).toBe(true))
+      await expect.poll(isAnyWaiting).toBe(true)
       uploads.push(...Array.from({ length: 9 }, (_, i) => upload(`r${i + 1}`)))
-      await vi.waitFor(() => expect(holdsIn(node.ledger)).toHaveLength(10))
+      await expect.poll(() => holdsIn(node.ledger)).toHaveLength(10)
       await new Promise(resolve => setImmediate(resolve))
       await holding.release()
       expect((await Promise.all(uploads)).flat().every(({ created }) => created)).toBe(true)

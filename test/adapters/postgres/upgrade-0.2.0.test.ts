@@ -144,6 +144,6 @@ test('a node of 0.2.0 beside a later one loses nothing', options, () =>
     expect((await listed(a)).map(({ cid }) => cid).toSorted()).toEqual(kept.map(({ cid }) => cid).toSorted())
     for (const { cid } of kept) expect((await fetch(`${a.gateway}/ipfs/${cid}`)).status).toBe(200)
     const toA = async () => (await upload(b, 'first', Buffer.from('to a'))).status
-    await expect.poll(toA, { timeout: 10_000 }).toBe(201)
+    await expect.poll(toA).toBe(201)
   }),
 )

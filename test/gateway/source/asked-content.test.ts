@@ -1,6 +1,6 @@
 import { MessageChannel } from 'node:worker_threads'
 import type { CID } from 'multiformats/cid'
-import { expect, test, vi } from 'vitest'
+import { expect, test } from 'vitest'
 import { answerCalls, PortCalls } from '../../../src/concurrency/port-calls.ts'
 import { HoldfastError } from '../../../src/domain/errors.ts'
 import { AskedContent, answersFrom } from '../../../src/gateway/source/asked-content.ts'
@@ -37,7 +37,7 @@ test('each answer has its own session with the main thread', async () => {
   await expect(first?.get(missing)).rejects.toMatchObject({ code: 'CID_NOT_FOUND' })
   first?.release()
   first?.release()
-  await vi.waitFor(() => expect(released).toBe(1))
+  await expect.poll(() => released).toBe(1)
   await expect(first?.get(cid)).rejects.toMatchObject({ code: 'ABORTED' })
   expect(await second?.get(cid)).toHaveLength(bytes.length)
   // Simulates the end of the thread.

@@ -240,20 +240,15 @@ describe('an external cluster that fetches by itself', () => {
       }
       expect((await engine.reconcile()).found).toEqual({ 'pin-missing': 1, 'pin-lost': 1 })
       await expect
-        .poll(async () => [await statusNow(), far.sized > sized, far.jobs.map(({ byItself }) => byItself)], {
-          timeout: 10_000,
-        })
+        .poll(async () => [await statusNow(), far.sized > sized, far.jobs.map(({ byItself }) => byItself)])
         .toEqual(['pinning', true, [true, false, true]])
       far.beforeSize = () => undefined
       // The failed attempt may be scheduled again only after this instant, so the clock advances until it is due.
       await expect
-        .poll(
-          () => {
-            clock.advance(301_000)
-            return statusNow()
-          },
-          { timeout: 10_000 },
-        )
+        .poll(() => {
+          clock.advance(301_000)
+          return statusNow()
+        })
         .toBe('pinned')
       expect([...far.held.values()].map(({ blocks }) => blocks.size)).toEqual([tree.blocks.length])
       expect(await storedBytes(node, node.account)).toBe(chargeIn(tree))

@@ -155,7 +155,7 @@ describe('a job that deletes all that match', () => {
       expect([late.status, late.json.code]).toEqual([409, 'CONFLICT'])
       let collected = 0
       const collect = async () => (collected += (await world.engine.collect({ graceSeconds: 0 })).blocks)
-      await expect.poll(collect, { timeout: 10_000 }).toBe(60)
+      await expect.poll(collect).toBe(60)
       expect(await readable(world, first?.cid ?? '')).toBe(404)
     })
   })
