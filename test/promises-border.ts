@@ -173,6 +173,20 @@ export const borderPromises: readonly KeptPromise[] = [
     test: { file: pressure, name: 'a server with few of them survives a crowd, and serves it' },
   },
   {
+    promise: 'requests of a connection are answered one at a time',
+    file: 'adapters/node-http/http-server.ts',
+    find: '      this.#waiting.set(socket, [])\n',
+    replace: '',
+    test: { file: 'test/adapters/node-http/pipelines.test.ts', name: 'are answered in their order, one at a time' },
+  },
+  {
+    promise: 'a connection with too many waiting requests ends',
+    file: 'adapters/node-http/http-server.ts',
+    find: '> MOST_WAITING) {',
+    replace: '> 1_000_000) {',
+    test: { file: 'test/adapters/node-http/pipelines.test.ts', name: 'beyond the limit end their connection' },
+  },
+  {
     promise: 'a body that trickles is refused',
     file: 'adapters/node-http/incoming-body.ts',
     find: 'if (bytes * 1_000 < bytesPerSecond * waited) {',

@@ -1,5 +1,6 @@
 // The gateway threads load this file. To save memory, neither this file nor its imports may import the engine.
 import http, { type IncomingMessage, type ServerResponse } from 'node:http'
+import type { Socket } from 'node:net'
 import { noteConnection } from '../../src/concurrency/turns.ts'
 import { checkFields, type Fields } from '../../src/domain/known-fields.ts'
 import type { ApiHandler } from '../../src/index.ts'
@@ -12,6 +13,8 @@ const KEEP_ALIVE_MS = 65_000
 const HEADERS_MS = 60_000
 const CHECK_MS = 5_000
 const RETRY_SECONDS = 5
+/** Requests of a connection that may wait. Browsers and usual clients send none before the answer. */
+const MOST_WAITING = 16
 
 /** Options of a server that serves only the gateway. */
 export interface GatewayServerOptions {
@@ -53,10 +56,14 @@ export function serverFor(exchange: Exchange, maxConnections = connectionsFor(de
     connections.add(socket)
   })
   server.on('listening', () => server.on('error', surviveSpentDescriptors))
+  const pipelines = new Pipelines()
   const answer = (incoming: IncomingMessage, outgoing: ServerResponse, invite?: () => void): void => {
-    connections.answering(incoming.socket, outgoing)
-    if (connections.isSurplus(incoming.socket)) refuseSurplus(outgoing)
-    else exchange(incoming, outgoing, invite)
+    const { socket } = incoming
+    pipelines.enter(socket, outgoing, () => {
+      connections.answering(socket, outgoing)
+      if (connections.isSurplus(socket)) refuseSurplus(outgoing)
+      else exchange(incoming, outgoing, invite)
+    })
   }
   server.on('request', (incoming, outgoing) => answer(incoming, outgoing))
   server.on('checkContinue', (incoming, outgoing) => answer(incoming, outgoing, () => outgoing.writeContinue()))
@@ -93,5 +100,41 @@ function refusalFor(code: string | undefined): Refusal {
       return { status: 408, code: 'VALIDATION', message: 'the headers of the request did not arrive in time' }
     default:
       return { status: 400, code: 'VALIDATION', message: 'this is not a well-formed HTTP request' }
+  }
+}
+
+interface Waiting {
+  outgoing: ServerResponse
+  begin: () => void
+}
+
+/**
+ * Answers the requests of each connection one after the other. Node parses all requests that have arrived in one turn of
+ * the event loop, and thousands fit into one packet.
+ */
+class Pipelines {
+  /** The waiting requests of each connection that is being answered. */
+  readonly #waiting = new WeakMap<Socket, Waiting[]>()
+
+  /** Begins the answer once the earlier requests of the connection have theirs. Too many destroy the connection. */
+  enter(socket: Socket, outgoing: ServerResponse, begin: () => void): void {
+    // After its end, a connection may still have parsed requests.
+    if (socket.destroyed) return
+    const waiting = this.#waiting.get(socket)
+    if (waiting === undefined) {
+      this.#waiting.set(socket, [])
+      this.#begin(socket, { outgoing, begin })
+    } else if (waiting.push({ outgoing, begin }) > MOST_WAITING) {
+      socket.destroy()
+    }
+  }
+
+  #begin(socket: Socket, { outgoing, begin }: Waiting): void {
+    outgoing.once('close', () => {
+      const next = socket.destroyed ? undefined : this.#waiting.get(socket)?.shift()
+      if (next === undefined) this.#waiting.delete(socket)
+      else this.#begin(socket, next)
+    })
+    begin()
   }
 }
