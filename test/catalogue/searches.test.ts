@@ -138,6 +138,38 @@ describe('a search', () => {
     expect([required('a').length, required('a', 'b').length]).toEqual([1, 0])
   })
 
+  test('looks up few entries of meta, and compares the others', async () => {
+    await withCatalogue(async world => {
+      const content = world.open()
+      const meta = Object.fromEntries(Array.from({ length: 64 }, (_, i) => [`key ${i}`, 'yes']))
+      const records = Array.from({ length: 1_400 }, (_, i) =>
+        recordOf(dagOf('a'), {
+          createdAt: i,
+          meta: JSON.stringify(i % 2 === 0 ? meta : { ...meta, 'key 63': 'no' }),
+        }),
+      )
+      await commit(world, content, records)
+      const wanted = records.filter((_, i) => i % 2 === 0).map(({ id }) => id)
+      for (const oldestFirst of [false, true]) {
+        const search = { ...ANY, meta, oldestFirst }
+        const filter = { accountId: ACCOUNT, multihash: null, hasExpiration: false, now: 1, search }
+        expect(questionOf(filter).query(0).split(' AND ').length).toBeLessThanOrEqual(9)
+        const ids = oldestFirst ? wanted : wanted.toReversed()
+        for (const offset of [0, 240, 690]) {
+          const { rows, ...totals } = await content.records.page(filter, offset, 20)
+          expect([rows.map(({ id }) => id), totals]).toEqual([ids.slice(offset, offset + 20), { total: 700 }])
+        }
+        const walked: string[] = []
+        for (let after: string | null = null, isMore = true; isMore; isMore = after !== null) {
+          const { rows, next } = await content.records.walk(filter, { after, limit: 300 })
+          walked.push(...rows.map(({ id }) => id))
+          after = next
+        }
+        expect(walked).toEqual(ids)
+      }
+    })
+  })
+
   test('finds what a scan finds, while records, names and clocks change', async () => {
     await withCatalogue(async world => {
       const content = world.open()

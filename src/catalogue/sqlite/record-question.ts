@@ -34,7 +34,10 @@ export interface RecordQuestion {
   accepts: (record: FoundRecord) => boolean
 }
 
-/** Maximum number of parts of a name that one query looks up. The found records are filtered by the other parts. */
+/**
+ * Maximum number of parts of a name, and of entries of meta, that one query looks up. The found records are filtered by
+ * the others.
+ */
 const MOST_PARTS = 8
 
 export function questionOf(filter: RecordFilter & { search: RecordSearch }): RecordQuestion {
@@ -45,7 +48,7 @@ export function questionOf(filter: RecordFilter & { search: RecordSearch }): Rec
   const [content] = search.multihashes
   const required = (block: number): string[] => [
     ...names.flatMap(({ text, match }) => wordsOfMatch(block, text, match)),
-    ...entries.map(([key, value]) => metaWord(block, key, value)),
+    ...entries.slice(0, MOST_PARTS).map(([key, value]) => metaWord(block, key, value)),
     ...(multihash === null ? [] : [contentWord(block, multihash)]),
     ...(content === undefined || search.multihashes.length > 1 ? [] : [contentWord(block, content)]),
   ]
@@ -60,7 +63,7 @@ export function questionOf(filter: RecordFilter & { search: RecordSearch }): Rec
         ...either(statuses.map(status => statusWord(block, status))),
         hasExpiration ? expiringWord(block) : listWord(block),
       ].join(' AND '),
-    isWhole: names.every(({ text, match }) => isWholeMatch(text, match)),
+    isWhole: entries.length <= MOST_PARTS && names.every(({ text, match }) => isWholeMatch(text, match)),
     isText: names.length > 0 || entries.length > 0,
     isOfContent: contents.length > 0,
     accepts: record => isLive(record, filter) && isOfSearch(record, search) && isOfContent(record, filter),
@@ -112,8 +115,9 @@ function isNamed(name: string | null, text: string, match: NameMatch): boolean {
 
 function hasMeta(stored: string | null, wanted: ReadonlyArray<[string, string]>): boolean {
   if (wanted.length === 0) return true
-  const meta = new Map(Object.entries(JSON.parse(stored ?? '{}') as Record<string, string>))
-  return wanted.every(([key, value]) => meta.get(key) === value)
+  const meta = JSON.parse(stored ?? '{}') as Record<string, string>
+  // An inherited property is never a text, so it never equals a wanted value.
+  return wanted.every(([key, value]) => meta[key] === value)
 }
 
 function hexOf(bytes: Uint8Array | null): string {
