@@ -170,6 +170,31 @@ describe('a search', () => {
     })
   })
 
+  test('reads a block only as far as a page needs', async () => {
+    await withCatalogue(async world => {
+      const content = world.open()
+      const records = Array.from({ length: 1_400 }, (_, i) => recordOf(dagOf('a'), { createdAt: i, name: `file ${i}` }))
+      await commit(world, content, records)
+      const names = [{ text: 'file', match: 'partial' as const }]
+      for (const oldestFirst of [false, true]) {
+        const search = { ...ANY, names, oldestFirst }
+        const filter = { accountId: ACCOUNT, multihash: null, hasExpiration: false, now: 1, search }
+        const wanted = (oldestFirst ? records : records.toReversed()).map(({ id }) => id)
+        expect((await content.records.page(filter, 1_390, 20)).rows.map(({ id }) => id)).toEqual(wanted.slice(1_390))
+        const walked: string[] = []
+        for (let after: string | null = null, isMore = true; isMore; isMore = after !== null) {
+          world.db.reset()
+          const { rows, next } = await content.records.walk(filter, { after, limit: 300 })
+          expect(world.db.mostRows).toBeLessThanOrEqual(500)
+          expect(world.db.read.filter(sql => sql.includes('json_each')).length).toBe(1)
+          walked.push(...rows.map(({ id }) => id))
+          after = next
+        }
+        expect(walked).toEqual(wanted)
+      }
+    })
+  })
+
   test('finds what a scan finds, while records, names and clocks change', async () => {
     await withCatalogue(async world => {
       const content = world.open()

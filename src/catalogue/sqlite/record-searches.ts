@@ -97,7 +97,8 @@ export class RecordSearches {
     const rows: ListedRecord[] = []
     for (const block of this.#blocks(filter, after === null ? null : Number(after))) {
       for (const found of this.#inBlock(question, filter, block)) {
-        if (rows.length <= limit) rows.push(...found.rows(limit + 1 - rows.length, 0))
+        rows.push(...found.rows(limit + 1 - rows.length, 0))
+        if (rows.length > limit) break
         if (turnSpent()) await nextTurn()
       }
       if (rows.length > limit) break
@@ -152,9 +153,16 @@ export class RecordSearches {
       }
       return
     }
-    const candidates = matches.all(query, first, last, BLOCK_RECORDS, 0)
-    for (let i = 0; i < candidates.length; i += READ_AT_ONCE) {
-      yield foundOf(read(candidates.slice(i, i + READ_AT_ONCE)).filter(question.accepts))
+    let left: Span = block
+    // Each lookup starts from the first entry of a word, so few lookups read a whole block.
+    for (let most = READ_AT_ONCE; ; most *= 8) {
+      const candidates = matches.all(query, left.first, left.last, most, 0)
+      for (let i = 0; i < candidates.length; i += READ_AT_ONCE) {
+        yield foundOf(read(candidates.slice(i, i + READ_AT_ONCE)).filter(question.accepts))
+      }
+      const end = candidates.at(-1)
+      if (end === undefined || candidates.length < most) return
+      left = spanAfter(left, end.id, search.oldestFirst)
     }
   }
 
