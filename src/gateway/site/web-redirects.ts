@@ -42,11 +42,8 @@ export class WebRedirects {
    * @param names percent-decoded path
    */
   match(names: readonly string[]): Redirect | null {
-    for (const { from, to, status } of this.#rules) {
-      const values = capture(from, names)
-      if (values !== null) return { to: fill(to, values), status }
-    }
-    return null
+    const rule = this.#rules.find(({ from }) => matches(from, names))
+    return rule === undefined ? null : { to: fill(rule.to, capture(rule.from, names)), status: rule.status }
   }
 }
 
@@ -72,20 +69,24 @@ function parseLine(line: string, number: number): Rule | null {
   return { from: names.filter((name, index) => name !== '' || index < names.length - 1), to, status: code }
 }
 
-/** Returns the percent-encoded values of the placeholders, or null if the pattern does not match the path. */
-function capture(pattern: readonly string[], names: readonly string[]): Map<string, string> | null {
+/** Compares without encoding, because a file can have thousands of rules. */
+function matches(pattern: readonly string[], names: readonly string[]): boolean {
+  const fits = pattern.at(-1) === '*' ? names.length >= pattern.length - 1 : names.length === pattern.length
+  return fits && pattern.every((name, index) => name === '*' || isPlaceholder(name) || name === names[index])
+}
+
+/** Returns the percent-encoded values of the placeholders of a matching pattern. */
+function capture(pattern: readonly string[], names: readonly string[]): Map<string, string> {
   const values = new Map<string, string>()
   for (const [index, expected] of pattern.entries()) {
-    if (expected === '*') {
-      values.set('splat', names.slice(index).map(encodeURIComponent).join('/'))
-      return values
-    }
-    const name = names[index]
-    if (name === undefined) return null
-    if (expected.startsWith(':') && expected.length > 1) values.set(expected.slice(1), encodeURIComponent(name))
-    else if (expected !== name) return null
+    if (expected === '*') values.set('splat', names.slice(index).map(encodeURIComponent).join('/'))
+    else if (isPlaceholder(expected)) values.set(expected.slice(1), encodeURIComponent(names[index] ?? ''))
   }
-  return pattern.length === names.length ? values : null
+  return values
+}
+
+function isPlaceholder(name: string): boolean {
+  return name.startsWith(':') && name.length > 1
 }
 
 /** @throws HoldfastError `REDIRECTS_INVALID` if the result is too long for a header */
