@@ -4,6 +4,8 @@ import { cidOfBytes } from '../../ipld/cid.ts'
 import { ProtobufReader, WIRE } from '../../ipld/protobuf.ts'
 
 const TEXT = new TextDecoder()
+/** Size in bytes of version, codec, hash code and length, each as a varint, without a digest. */
+const SHORTEST_CID = 4
 
 export interface PbNode {
   data: Uint8Array | null
@@ -35,15 +37,21 @@ export function readPbNode(bytes: Uint8Array): PbNode {
   return { data, links: new PbLinks(bytes, Uint32Array.from(stretches)) }
 }
 
-/** Checks that hash, name and size come in this order, each at most once. */
+/**
+ * Checks that hash, name and size come in this order, each at most once. The hash is required, so that a block of
+ * millions of empty links fails at its first link.
+ */
 function checkLink(reader: ProtobufReader): void {
   let last = 0
+  let hashBytes = 0
   while (reader.next()) {
     if (reader.field <= last || reader.field > 3) throw new Error('a field of a DAG-PB link is out of place or unknown')
     if (reader.wire !== (reader.field === 3 ? WIRE.number : WIRE.bytes))
       throw new Error('a field of a DAG-PB link has no sense')
+    if (reader.field === 1) hashBytes = reader.end - reader.start
     last = reader.field
   }
+  if (hashBytes < SHORTEST_CID) throw new Error('a DAG-PB link has no CID')
 }
 
 class PbLinks {

@@ -2,9 +2,10 @@ import * as dagPb from '@ipld/dag-pb'
 import fc from 'fast-check'
 import { UnixFS } from 'ipfs-unixfs'
 import { CID } from 'multiformats/cid'
-import { expect, test } from 'vitest'
+import { expect, test, vi } from 'vitest'
 import { readPbNode } from '../../../src/content/dag/dag-pb.ts'
 import { readUnixfs } from '../../../src/content/unixfs/node.ts'
+import { ProtobufReader } from '../../../src/ipld/protobuf.ts'
 
 const CIDS = [
   'bafkreigh2akiscaildcqabsyg3dfr6chu3fgpregiymsck7e7aqa4s52zy',
@@ -69,6 +70,21 @@ test('blocks are read, or refused, as by the reference implementation', () => {
     }),
     { numRuns: 1000 },
   )
+})
+
+test.each([
+  ['no hash', [0x12, 0]],
+  ['only a name', [0x12, 3, 0x12, 1, 0x61]],
+  ['a hash of three bytes', [0x12, 5, 0x0a, 3, 1, 0x55, 0]],
+])('a block of links with %s is refused at its first link', (_, link) => {
+  const block = Uint8Array.from(Array.from({ length: 1000 }, () => link).flat())
+  const next = vi.spyOn(ProtobufReader.prototype, 'next')
+  try {
+    expect(() => readPbNode(block)).toThrow('a DAG-PB link has no CID')
+    expect(next.mock.calls.length).toBeLessThan(5)
+  } finally {
+    next.mockRestore()
+  }
 })
 
 test('UnixFS data is read as by the reference implementation', () => {
