@@ -23,8 +23,11 @@ export function isClaimOf(name: string): string {
 }
 
 const TRY = `SELECT pg_try_advisory_lock(${LOCK}) AS taken, pg_backend_pid() AS pid`
-/** `$2` is the connection that had the lock last. The server may still count it as open. */
-const REFUSAL = `SELECT CASE
+/**
+ * SQL query: why no process may run as the node `$1` over this connection. `$2` is the connection that had the lock last.
+ * The server may still count it as open.
+ */
+export const REFUSAL = `SELECT CASE
   WHEN EXISTS (SELECT 1 FROM nodes WHERE name = $1 AND ${IS_GIVEN_UP})
     THEN 'this node was given up, or has retired'
   WHEN EXISTS (SELECT 1 FROM pg_locks WHERE ${isClaimOf('$1')} AND pid <> $2)

@@ -1,6 +1,7 @@
 import { beginRetirement } from '../../../adapters/postgres/begin-retirement.ts'
 import { DatabasePast } from '../../../adapters/postgres/database-past.ts'
 import { joinFleet } from '../../../adapters/postgres/join-fleet.ts'
+import { REFUSAL } from '../../../adapters/postgres/node-claim.ts'
 import type { Postgres } from '../../../adapters/postgres/postgres.ts'
 import { postgresContent } from '../../../adapters/postgres/postgres-content.ts'
 import { Nodes } from '../../../adapters/postgres/postgres-nodes.ts'
@@ -36,6 +37,7 @@ async function nodes(database: Postgres): Promise<void> {
   await known.lost({ after: null, limit: 1 })
   await known.lost({ after: null, limit: 1, account: 'one' })
   await known.stop()
+  await database.reading.first(REFUSAL, ['here', 0])
   await new PostgresPlaces(database).find(new Uint8Array(34), 1)
 }
 
