@@ -13,13 +13,17 @@ export async function until(what: string, holds: () => Promise<boolean>): Promis
   }
 }
 
-/** Polls until nothing is left. @throws after four minutes in which the number has not become smaller */
-export async function untilNone(what: string, left: () => Promise<number>): Promise<void> {
+/**
+ * Polls until nothing is left.
+ *
+ * @throws if the number has not become smaller for a time, in ms
+ */
+export async function untilNone(what: string, left: () => Promise<number>, patienceMs = PATIENCE_MS): Promise<void> {
   let fewest = Number.POSITIVE_INFINITY
   for (let latest = 0; ; await sleep(LOOK_MS)) {
     const count = await left()
     if (count === 0) return
-    if (count < fewest) latest = now() + PATIENCE_MS
+    if (count < fewest) latest = now() + patienceMs
     fewest = Math.min(fewest, count)
     assert.ok(now() < latest, `waited in vain until ${what}: ${count} are left`)
   }

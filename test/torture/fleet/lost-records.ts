@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { until } from '../clusters/until.ts'
+import { until, untilNone } from '../clusters/until.ts'
 import type { TorturedFleet } from './tortured-fleet.ts'
 
 interface LostRecord {
@@ -18,6 +18,7 @@ const FAILED = "SELECT cid, status_reason AS reason FROM records WHERE status = 
  * records. Returns a text about them for the progress.
  */
 export async function settleLoss(fleet: TorturedFleet): Promise<string> {
+  await untilNone('all offers are taken', async () => (await fleet.ask('SELECT 1 FROM offers')).length)
   await until('no record waits for its content', async () => (await fleet.ask(WAITING)).length === 0)
   assert.deepEqual(await fleet.ask(FAILED), [], 'records have failed for another reason than a lost node')
   const { client } = fleet.node('a')

@@ -13,6 +13,9 @@ const RECORDS_OF = `
   WHERE EXISTS (SELECT 1 FROM holds h JOIN nodes n ON n.name = h.node WHERE h.id = r.hold_id AND n.number = $1)
     OR EXISTS (SELECT 1 FROM fetches f JOIN nodes n ON n.name = f.node WHERE f.id = r.fetch_id AND n.number = $1)`
 
+/** In ms. The hold of an upload that a kill interrupted lasts ten minutes. */
+const RETIREMENT_MS = 720_000
+
 /** Causes another failure while the other nodes work on the change of members. */
 export type Meanwhile = () => Promise<void>
 
@@ -47,10 +50,11 @@ export async function retireAndReplace(fleet: TorturedFleet, draws: Draws, meanw
   await restart(fleet, draws, [to, third, id])
   await ask(fleet, [to, third], `/admin/v1/nodes/${name}/retire`, { to: fleet.nameOf(to) })
   await meanwhile()
-  await untilNone(`node ${name} has retired`, async () => {
+  const left = async (): Promise<number> => {
     if ((await stateOf(fleet, number)) === 'retired') return 0
     return 1 + (await fleet.ask(RECORDS_OF, [number])).length
-  })
+  }
+  await untilNone(`node ${name} has retired`, left, RETIREMENT_MS)
   await until(`the retired node ${name} is empty`, async () => {
     await fleet.node(id).client.json('POST', '/admin/v1/gc', { graceSeconds: 0 })
     return isDeepStrictEqual(await storeSizes(fleet.directory(id)), EMPTY)
