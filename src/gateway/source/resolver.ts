@@ -29,6 +29,8 @@ interface Followed {
 const MOST_LINKS = 16
 /** Maximum number of characters in a symbolic link's target, as in file systems. */
 const LONGEST_TARGET = 4096
+/** Number of links that a search compares before it may yield to the event loop. */
+const LINKS_PER_TURN = 4096
 
 /**
  * Resolves a path below the root of `blocks`. Follows a symbolic link at the end of the path only if `followLast` is
@@ -77,6 +79,8 @@ export async function findEntry(blocks: BlockReader, node: UnixfsNode, name: str
   const { links } = node
   const bytes = Buffer.from(name)
   for (let index = 0; index < links.length; index++) {
+    const turn = index % LINKS_PER_TURN === 0 ? blocks.budget.turn() : null
+    if (turn !== null) await turn
     if (bytes.equals(links.nameBytes(index))) return links.cid(index)
   }
   return null
