@@ -2,8 +2,8 @@ import type { LookupFunction } from 'node:net'
 import type { Dispatcher } from 'undici'
 
 export interface HttpAgentOptions {
-  /** Maximum per origin. */
-  connections: number
+  /** Maximum per origin. If absent, the caller bounds its requests. */
+  connections?: number
   /** Maximum time until the response headers arrive, and between two chunks of the body. */
   timeoutMs: number
   lookup?: LookupFunction | undefined
@@ -53,7 +53,7 @@ export function httpAgent({ connections, timeoutMs, lookup }: HttpAgentOptions):
   const load = async () => {
     const { Agent, request } = await import('undici')
     const dispatcher = new Agent({
-      connections,
+      connections: connections ?? null,
       headersTimeout: timeoutMs,
       bodyTimeout: timeoutMs,
       keepAliveTimeout: KEEP_ALIVE_MS,

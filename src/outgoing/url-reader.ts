@@ -42,7 +42,6 @@ export interface UrlReader {
   close(): Promise<void>
 }
 
-const CONNECTIONS_EACH = 16
 const TIMEOUT_MS = 10_000
 const TRANSFER_MS = 3_600_000
 // Some servers refuse requests without a name. A compressed answer would not be the file.
@@ -50,7 +49,8 @@ const HEADERS = { 'user-agent': 'holdfast', 'accept-encoding': 'identity' }
 
 export function openUrlReader(options: UrlReaderOptions): UrlReader {
   const { clock, allowPrivate, lookup = lookupPublic, timeoutMs = TIMEOUT_MS, transferMs = TRANSFER_MS } = options
-  const agent = httpAgent({ connections: CONNECTIONS_EACH, timeoutMs, lookup: allowPrivate ? undefined : lookup })
+  // Upload slots bound the connections.
+  const agent = httpAgent({ timeoutMs, lookup: allowPrivate ? undefined : lookup })
   const isAllowed = (url: URL): boolean => isPlainHttpUrl(url) && (allowPrivate || !namesPrivateHost(url))
   return {
     parse: text => {

@@ -23,7 +23,6 @@ export interface WebhookSender {
   close(): Promise<void>
 }
 
-const CONNECTIONS_EACH = 2
 const TIMEOUT_MS = 10_000
 
 /** @param options.lookup resolves host names and refuses private addresses */
@@ -34,11 +33,8 @@ export function openWebhookSender({
   allowPrivate: boolean
   lookup?: LookupFunction
 }): WebhookSender {
-  const agent = httpAgent({
-    connections: CONNECTIONS_EACH,
-    timeoutMs: TIMEOUT_MS,
-    lookup: allowPrivate ? undefined : lookup,
-  })
+  // The runner bounds the connections.
+  const agent = httpAgent({ timeoutMs: TIMEOUT_MS, lookup: allowPrivate ? undefined : lookup })
   return {
     send: async ({ url, ...rest }) => {
       try {

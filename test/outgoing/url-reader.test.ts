@@ -14,6 +14,8 @@ interface Asked {
   error?: string
 }
 
+/** Default number of upload slots of one account. */
+const SLOW = 64
 const LOOPBACK = [{ address: '127.0.0.1', family: 4 }]
 /** Resolves every name to this machine, and then refuses the address. */
 const toInside = publicLookup(((_name, _options, callback) => callback(null, LOOPBACK)) as LookupFunction)
@@ -156,6 +158,27 @@ describe('a URL of an account', () => {
         setTimeout(() => response.destroy(), 50)
       }),
     ).toEqual(UNREACHED)
+  })
+
+  test('does not wait for slow downloads of others from its host', async () => {
+    const waiting: ServerResponse[] = []
+    const answerAll: Handler = (_, response) => {
+      if (waiting.push(response) === SLOW) for (const open of waiting) open.end('the file')
+    }
+    await withServer(answerAll, async port => {
+      const reader = openUrlReader({ clock: systemClock, allowPrivate: true })
+      const download = async (): Promise<string> => {
+        const url = reader.parse(`http://127.0.0.1:${port}/`)
+        const { body } = await reader.open(url, { signal: AbortSignal.timeout(20_000), mostBytes: null })
+        return (await collect(body)).toString()
+      }
+      try {
+        const files = await Promise.all(Array.from({ length: SLOW }, download))
+        expect(files).toEqual(Array(SLOW).fill('the file'))
+      } finally {
+        await reader.close()
+      }
+    })
   })
 
   test('must lead to a file of an allowed length', async () => {

@@ -1,8 +1,12 @@
+import type { ServerResponse } from 'node:http'
 import type { LookupFunction } from 'node:net'
 import { expect, test } from 'vitest'
 import { publicLookup } from '../../src/outgoing/public-lookup.ts'
 import { openWebhookSender } from '../../src/outgoing/webhook-sender.ts'
 import { Receiver } from '../webhooks/receiver.ts'
+
+/** Number of deliveries that the runner sends at once. */
+const AT_ONCE = 64
 
 /** Test names and their addresses. */
 function namesOf(addresses: readonly string[]): LookupFunction {
@@ -53,6 +57,21 @@ test('an answer is its status, and an unreachable address is an error', async ()
     await receiver[Symbol.asyncDispose]()
     const refusal = { code: 'UNAVAILABLE', message: 'the receiver could not be reached' }
     await expect(sender.send(posted(url))).rejects.toMatchObject(refusal)
+  } finally {
+    await sender.close()
+  }
+})
+
+test('a slow delivery delays no other delivery to its host', async () => {
+  await using receiver = await new Receiver().start()
+  const waiting: ServerResponse[] = []
+  receiver.answer = response => {
+    if (waiting.push(response) === AT_ONCE) for (const open of waiting) open.writeHead(204).end()
+  }
+  const sender = openWebhookSender({ allowPrivate: true })
+  try {
+    const statuses = await Promise.all(Array.from({ length: AT_ONCE }, () => sender.send(posted(receiver.url))))
+    expect(statuses).toEqual(Array(AT_ONCE).fill(204))
   } finally {
     await sender.close()
   }
