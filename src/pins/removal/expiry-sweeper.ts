@@ -7,7 +7,7 @@ import type { PinChanges } from '../pin-changes.ts'
 
 const BATCH = 100
 const RETRY_MS = 10_000
-/** Pause after a sweep that removed nothing. The clock of the database may be behind this node's. */
+/** Pause after a sweep that left a record that had expired. The clock of the database may be behind this node's. */
 const PAUSE_MS = 1_000
 
 export interface ExpirySweeperParts {
@@ -43,14 +43,15 @@ export class ExpirySweeper {
   /**
    * Schedules the next sweep. Call this when a new record may be the first to expire.
    *
-   * @param pause time until the sweep if a record has expired already, in ms
+   * @param sweptAt when the last sweep began, in ms since the epoch. A record that had expired before is swept later.
    */
-  wake(pause = 0): void {
+  wake(sweptAt = Number.NEGATIVE_INFINITY): void {
     const wake = ++this.#wakes
     this.#parts.records.nextExpiry().then(
       next => {
         // If another call has started since, that call sets the timer.
-        if (wake === this.#wakes) this.#sleep(waitFor(next, this.#parts.clock.now()) || pause)
+        if (wake !== this.#wakes) return
+        this.#sleep(next !== null && next <= sweptAt ? PAUSE_MS : waitFor(next, this.#parts.clock.now()))
       },
       (error: unknown) => {
         this.#parts.logger.error({ err: error }, 'looking for the next expiry failed')
@@ -71,12 +72,12 @@ export class ExpirySweeper {
     this.#cancelTimer?.()
     if (this.#stopped) return
     this.#cancelTimer = this.#parts.clock.after(ms, () => {
+      const wakes = this.#wakes
+      const began = this.#parts.clock.now()
       underName('expiry', () => this.sweep())
-        .catch((error: unknown) => {
-          this.#parts.logger.error({ err: error }, 'removing expired records failed')
-          return 0
-        })
-        .then(removed => this.wake(removed > 0 ? 0 : PAUSE_MS))
+        .catch((error: unknown) => this.#parts.logger.error({ err: error }, 'removing expired records failed'))
+        // A record that was committed during the sweep may have expired before it.
+        .finally(() => this.wake(wakes === this.#wakes ? began : undefined))
     })
   }
 
