@@ -6,6 +6,7 @@ import { CatalogueHolds } from '../../../src/ledger/catalogue-holds.ts'
 import { FAILED_PLANS, play, playModel } from '../../catalogue/catalogue-model.ts'
 import type { Cuts, MakeCatalogue } from '../../catalogue/model-store.ts'
 import { whole } from '../../catalogue/whole-reconciliation.ts'
+import { ManualClock } from '../../support/manual-clock.ts'
 import { needsPostgres } from '../../support/postgres-server.ts'
 import { emptied } from './emptied.ts'
 import { openedDatabase } from './opened-database.ts'
@@ -33,7 +34,8 @@ describe('a catalogue in PostgreSQL and the ledger of a node', needsPostgres, ()
 
   const inPostgres: MakeCatalogue = async (parts, newCuts) => {
     cuts = newCuts
-    const { content } = postgresContent(database, new CatalogueHolds(parts), { name: 'here', number: 0 })
+    const node = { name: 'here', number: 0, clock: new ManualClock() }
+    const { content } = postgresContent(database, new CatalogueHolds(parts), node)
     const { records, reconciliation } = content
     const { accounts } = postgresAccess(database, 'here')
     const rest = { name: null, plan: 'x', role: 'user' as const, defaultCluster: null, disabled: false, createdAt: 0 }
