@@ -50,7 +50,7 @@ describe('how many files a whole request passes', () => {
   test.each([
     ['upload', 92],
     ['read', 51],
-    ['pin', 74],
+    ['pin', 76],
     ['remove', 57],
     ['list', 53],
   ])('%s: at most %i', async (name, most) => {
