@@ -52,6 +52,11 @@ describe('records of a lost node', needsPostgres, () => {
   const count = async (where: string): Promise<number> =>
     (await database.reading.first<{ count: number }>(`SELECT COUNT(*) AS count FROM ${where}`))?.count ?? 0
 
+  const insertNodes = async (): Promise<void> => {
+    const node = 'INSERT INTO nodes (name, number, id, url) VALUES ($1, $2, $1, $1)'
+    for (const [i, name] of ['here', 'lost'].entries()) await database.command(node, [name, i])
+  }
+
   test('wait while a webhook would drop their deliveries', async () => {
     await forgotten(500, async lost => {
       await database.command(
@@ -136,8 +141,7 @@ describe('records of a lost node', needsPostgres, () => {
   })
 
   test('get the content of an identical upload before their turn', async () => {
-    const node = 'INSERT INTO nodes (name, number, id, url) VALUES ($1, $2, $1, $1)'
-    for (const [i, name] of ['here', 'lost'].entries()) await database.command(node, [name, i])
+    await insertNodes()
     const fill = async (lost: TestNode): Promise<void> => {
       await commit(lost, [record('r1', { name: 'same' })])
     }
@@ -158,8 +162,7 @@ describe('records of a lost node', needsPostgres, () => {
   const removed = async (
     run: (lost: LostContent, here: TestNode, restore: () => Promise<unknown>) => Promise<void>,
   ) => {
-    const node = 'INSERT INTO nodes (name, number, id, url) VALUES ($1, $2, $1, $1)'
-    for (const [i, name] of ['here', 'lost'].entries()) await database.command(node, [name, i])
+    await insertNodes()
     const change = {
       name: 'job',
       accountId: 'one',
@@ -220,8 +223,7 @@ describe('records of a lost node', needsPostgres, () => {
   })
 
   test('keep their content if the node still runs, cut off', async () => {
-    const node = 'INSERT INTO nodes (name, number, id, url) VALUES ($1, $2, $1, $1)'
-    for (const [i, name] of ['here', 'lost'].entries()) await database.command(node, [name, i])
+    await insertNodes()
     const run = async (cutOff: TestNode): Promise<void> => {
       await commit(cutOff, [record('r1')])
       await new Nodes(database, new ManualClock(), 'here').forget('lost')
