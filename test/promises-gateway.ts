@@ -8,6 +8,7 @@ const takedowns = 'test/gateway/policy/takedowns.test.ts'
 const takedownFile = 'test/gateway/policy/takedown-file.test.ts'
 const withheld = 'test/content/withholding-model.test.ts'
 const readers = 'test/adapters/node-http/readers.test.ts'
+const readiness = 'test/gateway/site/readiness.test.ts'
 const turns = '      if (turn !== null) await turn\n'
 
 const linear = 'test/linear-text.test.ts'
@@ -294,6 +295,34 @@ export const gatewayPromises: readonly KeptPromise[] = [
     find: 'if (isSoleListener(await this.#serve({ reusePort: true }))) return',
     replace: 'if (isSoleListener(await this.#serve({ reusePort: true })) || true) return',
     test: { file: 'test/adapters/node-http/sole-listener.test.ts', name: 'a pool refuses a port that others share' },
+  },
+  {
+    promise: 'the gateway stays ready without its database',
+    file: 'src/wiring/gateway-module.ts',
+    find: "if (shared?.changes.health.problem === 'no-claim') return 'no-claim'",
+    replace: "if ((shared?.changes.health.problem ?? null) !== null) return 'no-claim'",
+    test: { file: 'test/adapters/fleet/without-database.test.ts', name: 'leaves its gateway ready' },
+  },
+  {
+    promise: 'the gateway turns away load balancers before it stops',
+    file: 'src/wiring/gateway-module.ts',
+    find: "if (ending.isAnnounced) return 'stopping'",
+    replace: '',
+    test: { file: readiness, name: 'is 200 until the node begins to stop' },
+  },
+  {
+    promise: 'the gateway of a node without its blocks gets no requests',
+    file: 'src/wiring/gateway-module.ts',
+    find: "return isStorageGone() ? 'no-storage' : 'ok'",
+    replace: "return 'ok'",
+    test: { file: readiness, name: 'is 503 while the directory of blocks is gone' },
+  },
+  {
+    promise: 'a path /ready of content is not the readiness of the gateway',
+    file: 'src/gateway/site/readiness.ts',
+    find: " || isContentHost(request.header('host'), host)",
+    replace: '',
+    test: { file: readiness, name: 'belongs to the content on a content host' },
   },
   {
     promise: 'a stopping port answers the connections that wait',

@@ -11,6 +11,20 @@ const storeWatch = 'test/content/store-watch.test.ts'
 /** Promises of reconciliation and of verification by itself. */
 export const upkeepPromises: readonly KeptPromise[] = [
   {
+    promise: 'a directory of blocks that is gone is noticed within two seconds',
+    file: 'src/content/store-watch.ts',
+    find: 'const CHECK_MS = 1_000',
+    replace: 'const CHECK_MS = 10_000',
+    test: { file: storeWatch, name: 'that goes is noticed within two seconds' },
+  },
+  {
+    promise: 'a directory of blocks that is back is noticed within two seconds',
+    file: 'src/content/store-watch.ts',
+    find: '(this.problem === null ? this.#glance() : this.look())',
+    replace: 'this.#glance()',
+    test: { file: storeWatch, name: 'that goes is noticed within two seconds' },
+  },
+  {
     promise: 'a reconciliation reads the database ahead of its statements',
     file: 'src/upkeep/reconciler.ts',
     find: 'if (options.onlyClusters !== true) await this.#parts.readAhead(signal)',
@@ -104,14 +118,14 @@ export const upkeepPromises: readonly KeptPromise[] = [
   {
     promise: 'a directory of blocks that was replaced makes the node unready',
     file: 'src/content/store-watch.ts',
-    find: '    if (place !== this.#place) return REPLACED\n',
-    replace: '',
+    find: 'place === this.#place ? null : REPLACED',
+    replace: 'null',
     test: { file: storeWatch, name: 'that is replaced makes the node unready' },
   },
   {
     promise: 'a directory of blocks that cannot be written makes the node unready',
     file: 'src/content/store-watch.ts',
-    find: '    await this.#tryWriting()\n',
+    find: ' ?? (await this.#tryWriting())',
     replace: '',
     test: { file: storeWatch, name: 'that becomes read-only makes the node unready' },
   },

@@ -1,9 +1,15 @@
 import { join } from 'node:path'
+import type { Clock } from '../domain/clock.ts'
 import { diskTrouble } from '../domain/disk-trouble.ts'
 import { type FileSystem, fileErrorCode } from '../domain/file-system.ts'
 
 /** Problem text. If the inode or the device has changed, the node rejects the directory until the node restarts. */
 const REPLACED = 'has been replaced; restart the node if it is the right one'
+
+const GONE = 'is gone'
+
+/** Interval of the checks. They write nothing while there is no problem. */
+const CHECK_MS = 1_000
 
 /** Name of the file that a check writes. After a crash the file may remain, and the next check replaces it. */
 export const PROBE = '.probe'
@@ -17,6 +23,9 @@ export class StoreWatch {
   readonly #temp: string
   #place: string | null = null
   #looking: Promise<string | null> | null = null
+  #checking: Promise<unknown> | null = null
+  #cancelTimer: (() => void) | null = null
+  #isStopped = false
 
   constructor(files: FileSystem, dataDir: string) {
     this.#files = files
@@ -29,6 +38,25 @@ export class StoreWatch {
     this.#place = (await this.#files.place?.(this.#blocks)) ?? null
   }
 
+  /** True if the blocks cannot be read, either. */
+  get isGone(): boolean {
+    return this.problem === GONE || this.problem === REPLACED
+  }
+
+  /** Checks the directory every second, until {@link stop}. Tries to write only to see the end of a problem. */
+  start(clock: Clock): void {
+    if (this.#isStopped) return
+    this.#cancelTimer = clock.after(CHECK_MS, () => {
+      this.#checking = (this.problem === null ? this.#glance() : this.look()).finally(() => this.start(clock))
+    })
+  }
+
+  async stop(): Promise<void> {
+    this.#isStopped = true
+    this.#cancelTimer?.()
+    await this.#checking
+  }
+
   /** Checks the directory now and returns {@link problem}. Concurrent calls share one check. */
   look(): Promise<string | null> {
     this.#looking ??= this.#look().finally(() => {
@@ -38,29 +66,37 @@ export class StoreWatch {
   }
 
   async #look(): Promise<string | null> {
+    this.problem = await this.#found(async () => (await this.#findPlace()) ?? (await this.#tryWriting()))
+    return this.problem
+  }
+
+  /** Never clears a problem, because it does not try to write. */
+  async #glance(): Promise<string | null> {
+    this.problem = (await this.#found(() => this.#findPlace())) ?? this.problem
+    return this.problem
+  }
+
+  async #found(find: () => Promise<string | null>): Promise<string | null> {
     try {
-      this.problem = await this.#find()
+      return await find()
     } catch (error) {
       // Ignore a full disk, because the disk reserve reports it. A shortage of file handles does not change the
       // problem.
       const trouble = diskTrouble(error)
       const code = fileErrorCode(error) ?? 'unknown error'
-      if (trouble === 'full') this.problem = null
-      else if (['ENOENT', 'ENOTDIR'].includes(code)) this.problem = 'is gone'
-      else if (trouble !== 'short') this.problem = `cannot be written (${code})`
+      if (trouble === 'full') return null
+      if (trouble === 'short') return this.problem
+      return ['ENOENT', 'ENOTDIR'].includes(code) ? GONE : `cannot be written (${code})`
     }
-    return this.problem
   }
 
-  async #find(): Promise<string | null> {
+  async #findPlace(): Promise<string | null> {
     const place = (await this.#files.place?.(this.#blocks)) ?? null
-    if (place !== this.#place) return REPLACED
-    await this.#tryWriting()
-    return null
+    return place === this.#place ? null : REPLACED
   }
 
-  /** Creates a file in the same way as a block: in `tmp/`, then renamed. */
-  async #tryWriting(): Promise<void> {
+  /** Creates a file in the same way as a block: in `tmp/`, then renamed. Always returns null. */
+  async #tryWriting(): Promise<null> {
     const [from, to] = [join(this.#temp, PROBE), join(this.#blocks, PROBE)]
     // A check that a crash interrupted may have left the file.
     await this.#remove(from)
@@ -74,6 +110,7 @@ export class StoreWatch {
     }
     // The collector may already have removed the file, because the file has no row.
     await this.#remove(to)
+    return null
   }
 
   async #remove(path: string): Promise<void> {

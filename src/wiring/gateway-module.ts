@@ -5,6 +5,7 @@ import { Egress } from '../gateway/policy/account-egress.ts'
 import { EgressCap } from '../gateway/policy/egress-cap.ts'
 import { ContentReader } from '../gateway/reader/content-reader.ts'
 import { ApartGateway } from '../gateway/site/documents-apart.ts'
+import type { GatewayStatus } from '../gateway/site/readiness.ts'
 import { identityOf } from '../ipld/cid.ts'
 import { OwnedContent } from '../pins/owned-content.ts'
 import type { AccessModule } from './access-module.ts'
@@ -28,7 +29,8 @@ interface Below {
 }
 
 /** Applies the same rules to the gateway and to the content reader for the host program. */
-export function makeGateway({ config, clock, logger, metrics, activity, memoryBytes }: Setup, below: Below) {
+export function makeGateway(setup: Setup, below: Below) {
+  const { config, clock, logger, metrics, activity, memoryBytes } = setup
   const { takedowns } = below.network
   const shares = memoryShares(memoryBytes)
   const maxConcurrentRequests = Math.min(config.gateway.maxConcurrentRequests, shares.responses)
@@ -79,7 +81,15 @@ export function makeGateway({ config, clock, logger, metrics, activity, memoryBy
     apart,
     handler: createGateway({ ...parts, apart }),
     own: createGateway({ ...parts, options: { ...options, ownOrigin: true } }),
+    status: () => gatewayStatus(setup, below.storage),
   }
+}
+
+/** Stays `ok` without the database, because this node's content needs none. */
+function gatewayStatus({ ending }: Setup, { shared, isStorageGone }: StorageModule): GatewayStatus {
+  if (ending.isAnnounced) return 'stopping'
+  if (shared?.changes.health.problem === 'no-claim') return 'no-claim'
+  return isStorageGone() ? 'no-storage' : 'ok'
 }
 
 /** Returns null if the CID is not being fetched. */

@@ -6,6 +6,7 @@ import { RememberedAnswers } from '../contract/remembered-answers.ts'
 import { routeGroups } from '../contract/routes.ts'
 import type { NodeStatus, Services } from '../contract/services.ts'
 import { VERSION } from '../domain/version.ts'
+import { withReadiness } from '../gateway/site/readiness.ts'
 import { isContentHost, withContentHosts } from '../gateway/site/subdomain.ts'
 import { createApi } from '../http/pipeline.ts'
 import { behindProxies, requestedHost } from '../http/proxies.ts'
@@ -43,7 +44,7 @@ interface Below {
 export function makeHttp(setup: Setup, below: Below): Border {
   const { trustedProxies, gateway } = setup.config
   const { host = null } = gateway
-  const { handler, own, apart } = below.gateway
+  const { handler, own, apart, status } = below.gateway
   const behind = behindProxies(trustedProxies, setup.logger)
   const { clock, logger, metrics } = setup
   const { member } = below.nodes
@@ -64,7 +65,7 @@ export function makeHttp(setup: Setup, below: Below): Border {
   return {
     api: member?.receiving(api, fromClients) ?? fromClients,
     gateway: behind(handler),
-    ownGateway: behind(own),
+    ownGateway: behind(withReadiness(own, status, host)),
     trustedProxies,
     signInProvider: below.access.providerLogins.label,
     documentsAt: request => apart.baseFor(request),

@@ -16,6 +16,7 @@ import { createGateway, gatewaySlots } from '../gateway/gateway.ts'
 import { EgressCap } from '../gateway/policy/egress-cap.ts'
 import { EgressTally, REPORT_MS } from '../gateway/policy/egress-tally.ts'
 import { SharedTakedowns } from '../gateway/policy/shared-takedowns.ts'
+import { type GatewayStatus, withReadiness } from '../gateway/site/readiness.ts'
 import { AskedContent } from '../gateway/source/asked-content.ts'
 import type { ArrivalOf } from '../gateway/source/root-opener.ts'
 import type { ReadingData, SharedReading } from '../gateway/source/shared-reading.ts'
@@ -92,7 +93,8 @@ export function openReading(
     cap: data.hasEgressCap ? cap : null,
     others: data.hasNodes ? new AskedContent(calls, 'nodes') : null,
   })
-  const behind = behindProxies(data.trustedProxies, logger)(handler)
+  const ready = withReadiness(handler, readinessBy(calls), options.host ?? null)
+  const behind = behindProxies(data.trustedProxies, logger)(ready)
   return {
     gateway: async request => {
       if (isOver) return errorResponse(new HoldfastError('UNAVAILABLE', 'the node is stopping'), '')
@@ -128,6 +130,19 @@ function contentOf(
   }
   const sources = new Map(backends.map(({ id, dataDir }) => [id, sourceOf(id, dataDir)]))
   return new LiveContent(places, { readerOf: id => sources.get(id) ?? null }, new SharedLeases(leases), clock)
+}
+
+/** Returns a function that asks the engine. Calls during a question share its answer. */
+function readinessBy(calls: PortCalls): () => Promise<GatewayStatus> {
+  let asked: Promise<GatewayStatus> | null = null
+  const ask = async (): Promise<GatewayStatus> => (await calls.ask('readiness', null)) as GatewayStatus
+  return () => {
+    asked ??= ask().finally(() => {
+      asked = null
+    })
+    // Without an engine, the thread ends.
+    return asked.catch(() => 'stopping')
+  }
 }
 
 function engineBlocks(backend: number, calls: PortCalls): BlockSource {

@@ -116,6 +116,7 @@ function answer(
     },
     egress: (rows: RootBytes[]) => gateway.egress.add(rows),
     'egress wait': (rootId: number) => gateway.egress.waitOf(rootId),
+    readiness: () => gateway.status(),
     arrival: (cid: string) => gateway.arrivalOf(cidOfText(cid)),
     damaged: ({ cid, reason }: { cid: string; reason: string }) => {
       events.emit('block:damaged', { cid: cidOfText(cid), reason })

@@ -74,6 +74,8 @@ export function makeStorage(setup: Setup, stores: Stores) {
     reserves,
     /** Returns which block directory is unusable and why. */
     storageProblem: () => storageProblem(stores),
+    /** Returns whether the node lacks a block directory, and cannot read its content. */
+    isStorageGone: () => [...stores.blockFiles.values()].some(({ watch }) => watch.isGone),
     /** After a failed write to the disk, the engine writes nothing more. */
     isBroken: (): boolean => writes.isBroken,
     /** Returns the number of free database pages left. */
@@ -81,8 +83,10 @@ export function makeStorage(setup: Setup, stores: Stores) {
     start: async (): Promise<void> => {
       await catalogue.records.finishRemovals()
       for (const reserve of reserves.values()) reserve.start()
+      for (const { watch } of stores.blockFiles.values()) watch.start(setup.clock)
     },
     stop: async (): Promise<void> => {
+      for (const { watch } of stores.blockFiles.values()) await watch.stop()
       for (const reserve of reserves.values()) await reserve.stop()
       await writes.settled()
       await stores.close()

@@ -1,11 +1,13 @@
 import { mkdir, rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
+import { StoreWatch } from '../../src/content/store-watch.ts'
 import { nodeFileSystem } from '../../src/disk/node-file-system.ts'
 import type { FileSystem } from '../../src/domain/file-system.ts'
 import { createEngine, type Engine } from '../../src/index.ts'
 import { callApi } from '../support/api-call.ts'
 import { pseudoRandom } from '../support/bytes.ts'
+import { ManualClock } from '../support/manual-clock.ts'
 import { viaGateway } from '../support/read-back.ts'
 import { filesIn, withTempDir } from '../support/temp-dir.ts'
 import { type TestEngine, withEngine } from '../support/test-engine.ts'
@@ -71,6 +73,31 @@ describe('the directory of blocks of a running node', () => {
       expect((await engine.pins.upload(pseudoRandom(100_000, 'later'), { account })).created).toBe(true)
       expect((await engine.reconcile()).found).toEqual({})
       expect((await viaGateway(engine, `/ipfs/${cid}`)).status).toBe(200)
+    })
+  })
+
+  test('that goes is noticed within two seconds, and its return as well', async () => {
+    await withTempDir(async dataDir => {
+      const blocks = join(dataDir, 'blocks')
+      await mkdir(blocks)
+      await mkdir(join(dataDir, 'tmp'))
+      const clock = new ManualClock()
+      const watch = new StoreWatch(nodeFileSystem, dataDir)
+      await watch.begin()
+      watch.start(clock)
+      /** Moves the clock by two seconds once the next check is due. */
+      const later = async (): Promise<void> => {
+        await expect.poll(() => clock.waiting).toBe(1)
+        clock.advance(2_000)
+      }
+      await rename(blocks, `${blocks}-aside`)
+      await later()
+      await expect.poll(() => watch.problem).toBe('is gone')
+      await rename(`${blocks}-aside`, blocks)
+      await later()
+      await expect.poll(() => watch.problem).toBe(null)
+      await watch.stop()
+      expect(clock.waiting).toBe(0)
     })
   })
 

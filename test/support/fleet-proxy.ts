@@ -38,12 +38,10 @@ const PROGRAMS = {
   caddy: {
     config: 'Caddyfile',
     version: ['version'],
-    // All nodes of a test are on one host, so their health is not at one port.
     prepare: (text, { api, gateway }) =>
       `{\n\tadmin off\n}\n${text}`
         .replace('\npins.example.org {', `\nhttp://127.0.0.1:${api} {`)
-        .replace('\ncontent.example.org {', `\nhttp://127.0.0.1:${gateway} {`)
-        .replace(/\t\thealth_port 4100\n/, ''),
+        .replace('\ncontent.example.org {', `\nhttp://127.0.0.1:${gateway} {`),
     check: file => ['validate', '--adapter', 'caddyfile', '--config', file],
     run: file => ['run', '--adapter', 'caddyfile', '--config', file],
   },
@@ -133,11 +131,7 @@ async function isReady(url: string): Promise<boolean> {
 function withNodes(text: string, nodes: readonly Upstream[]): string {
   const at = (url: string): string => new URL(url).host
   const lineOf = (line: string, { id, url, gateway }: Upstream): string =>
-    line
-      .replace('server a a:', `server ${id} a:`)
-      .replace('a:4100', at(url))
-      .replace('a:4101', at(gateway))
-      .replace('port 4100', `port ${new URL(url).port}`)
+    line.replace('server a a:', `server ${id} a:`).replace('a:4100', at(url)).replace('a:4101', at(gateway))
   return text
     .split('\n')
     .flatMap(line => {

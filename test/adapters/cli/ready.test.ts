@@ -12,6 +12,9 @@ async function statusAt(server: ServerProcess, path: string): Promise<[number, s
   return [answer.status, ((await answer.json()) as { status: string }).status]
 }
 
+/** Returns the printed base of the gateway. */
+const gatewayOf = ({ stdout }: ServerProcess): string => /^gateway base {3}(\S+)$/m.exec(stdout)?.[1] ?? ''
+
 describe('/ready of a server', () => {
   afterEach(() => ServerProcess.killAll())
   const started = (dataDir: string, env: Env = {}, args: string[] = [], nodeArgs: string[] = []) =>
@@ -67,6 +70,8 @@ describe('/ready of a server', () => {
         expect(await statusAt(right, '/ready')).toEqual([200, 'ok'])
         await postgres.crash()
         await expect.poll(() => statusAt(right, '/ready'), { timeout: 30_000 }).toEqual([503, 'no-catalogue'])
+        const gateway = await fetch(new URL('/ready', gatewayOf(right)))
+        expect([gateway.status, await gateway.json()]).toEqual([200, { status: 'ok' }])
         await postgres.start()
         await expect.poll(() => statusAt(right, '/ready'), { timeout: 30_000 }).toEqual([200, 'ok'])
         expect(await right.stop()).toBe(0)
