@@ -3,6 +3,7 @@ import type { KeptPromise } from './promises.ts'
 const kept = 'test/storage/kept-copy.test.ts'
 const directory = 'test/storage/data-directory.test.ts'
 const mending = 'test/backup/mending.test.ts'
+const wrong = 'test/storage/wrong-directories.test.ts'
 const ownership = 'test/backup/ownership.test.ts'
 
 /** Promises of backups, of what is restored, and of migrations. */
@@ -125,5 +126,62 @@ export const backupPromises: readonly KeptPromise[] = [
     find: 'UNCHANGED : migrate(copy)',
     replace: 'UNCHANGED : migrate(file)',
     test: { file: 'test/storage/mature-0.2.0.test.ts', name: 'a rehearsal tells the change' },
+  },
+  {
+    promise: 'a backup replaces only a database that a manifest or a journal names',
+    file: 'src/backup/unfinished.ts',
+    find: '      if (!isOurs && (await this.#isTaken(file))) continue\n',
+    replace: '',
+    test: { file: ownership, name: 'stays in a backup, whatever its name' },
+  },
+  {
+    promise: 'a directory without a manifest or a journal is no unfinished backup',
+    file: 'src/backup/back-up.ts',
+    find: '    unfinished?.mayHaveLeft(name) === true ||\n',
+    replace: '    BACKUP_FILE.test(name) ||\n',
+    test: { file: ownership, name: 'keeps a directory from becoming a backup' },
+  },
+  {
+    promise: 'the database of a killed run is deleted by the next',
+    file: 'src/backup/unfinished.ts',
+    find: '      await this.#note([...before, file])\n',
+    replace: '',
+    test: { file: ownership, name: 'stays when a later run was killed, whose database is replaced' },
+  },
+  {
+    promise: 'a backup counts the blocks in the database',
+    file: 'src/backup/block-copies.ts',
+    find: '    if (hasBlock) {\n',
+    replace: '    if (hasBlock && block.inline === 0) {\n',
+    test: { file: 'test/backup/backup.test.ts', name: 'counts small blocks, whose bytes are in the database' },
+  },
+  {
+    promise: 'a restore deletes only files that it makes itself',
+    file: 'src/backup/restore.ts',
+    find: '  const [, ...logs] = databaseFiles(unfinished)\n',
+    replace:
+      "  const logs = (await readdir(join(unfinished, '..'))).filter(x => x.startsWith('holdfast.db.restored.')).map(x => join(unfinished, '..', x))\n",
+    test: { file: ownership, name: 'refuses starts in its directory while it runs, and once killed' },
+  },
+  {
+    promise: 'a rehearsal replaces no file of a directory that somebody names',
+    file: 'src/storage/rehearse-upgrade.ts',
+    find: ' refuseExisting(copy)\n',
+    replace: ' {}\n',
+    test: { file: 'test/storage/old-directories.test.ts', name: 'is not rehearsed over a file of somebody else' },
+  },
+  {
+    promise: 'a first start deletes no content that is there already',
+    file: 'src/wiring/stores.ts',
+    find: '    refuseContentWithoutDatabase(dataDir)\n',
+    replace: '',
+    test: { file: wrong, name: 'refuses a first start, and stays' },
+  },
+  {
+    promise: 'the directory of a new cluster has no content of somebody else',
+    file: 'src/ledger/cluster-directories.ts',
+    find: 'known === undefined ? foreignContent(path) : null',
+    replace: 'null as string | null',
+    test: { file: wrong, name: 'refuses a first start, and stays' },
   },
 ]

@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto'
 import { open, rename, rm, stat } from 'node:fs/promises'
 import { HoldfastError } from '../../src/domain/errors.ts'
 import { unwritable } from './local-files.ts'
@@ -16,11 +17,11 @@ export function writeWhole(path: string, pieces: AsyncIterable<Uint8Array>): Pro
 async function writePieces(path: string, pieces: AsyncIterable<Uint8Array>): Promise<number> {
   const entry = await stat(path).catch(() => null)
   if (entry?.isFile() === false) throw new HoldfastError('INVALID_PATH', `${printable(path)} is not a file`)
-  const unfinished = `${path}.part`
+  const unfinished = `${path}.part-${randomBytes(6).toString('hex')}`
   const bar = new ProgressBar(path, null)
   let bytes = 0
   try {
-    const file = await open(unfinished, 'w', 0o600)
+    const file = await open(unfinished, 'wx', 0o600)
     try {
       for await (const piece of pieces) {
         await file.writeFile(piece)

@@ -1,4 +1,4 @@
-import { mkdir, readdir, rm } from 'node:fs/promises'
+import { mkdir, readdir } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { Pace } from '../concurrency/pace.ts'
 import { nextTurn, turnSpent } from '../concurrency/turns.ts'
@@ -15,8 +15,9 @@ import { CopiedLedger } from '../ledger/copied-ledger.ts'
 import { LOCK, lockDirectory } from '../storage/directory-lock.ts'
 import { BlockCopies, type CopiedBlocks, storeIn } from './block-copies.ts'
 import { claimKeys, type KeyFiles, storeKeys } from './key-directory.ts'
-import { type AnyManifest, type Manifest, manifestPath, measure, readManifest } from './manifest.ts'
+import { type AnyManifest, MANIFEST, type Manifest, manifestPath, measure, readManifest } from './manifest.ts'
 import { checkSameNode, countRoots } from './same-node.ts'
+import { UnfinishedRuns } from './unfinished.ts'
 
 /** The parts of an engine that a backup reads. */
 export interface BackupSource {
@@ -58,11 +59,14 @@ export interface BackupOutcome {
   sequence: number
   /** Size of the copied database in bytes. Small blocks are stored in the database. */
   databaseBytes: number
-  /** Block files in the backup. This run added `newBlocks`, and replaced the damaged `mendedBlocks`. */
+  /**
+   * Blocks in the backup: block files, and small blocks in the database. The previous backup did not have `newBlocks`.
+   * This run replaced the damaged files of `mendedBlocks`.
+   */
   blocks: number
   newBlocks: number
   mendedBlocks: number
-  /** Total size of the block files in bytes. */
+  /** Total size of the blocks in bytes. */
   bytes: number
   /** The first thousand CIDs of blocks that the data directory itself has lost or damaged. */
   missing: string[]
@@ -70,7 +74,12 @@ export interface BackupOutcome {
   lastFullRead: { at: string; damaged: number } | null
 }
 
-const OURS = /^(stores|keys|database-[0-9a-z]+\.db(-journal)?)$/
+/** Matches the files of a backup whose manifest is damaged, which `force` replaces. */
+const BACKUP_FILE = /^(stores|keys|database-[0-9a-z]+\.db(-journal)?)$/
+/** Matches the manifest and its temporary files. */
+const MANIFEST_FILE = /^(manifest|unfinished)\.json/
+/** Matches the directories of backends in `stores`. */
+const BACKEND = /^\d+$/
 
 /**
  * Backs up a data directory, even while an engine uses it. Copies the database, and then every block that the copied
@@ -112,9 +121,16 @@ async function prepare(
   }
   await mkdir(directory, { recursive: true, mode: OWNERS_DIRECTORY })
   const manifest = await lastManifest(directory, force)
-  const isOurs = (name: string): boolean => OURS.test(name) || name === LOCK || name.startsWith('manifest.json')
-  const others = (await readdir(directory)).filter(name => !isOurs(name))
-  if (manifest === null && others.length > 0) {
+  if (manifest !== null) return
+  const names = await readdir(directory)
+  const unfinished = await UnfinishedRuns.read(directory)
+  const isReplaced = names.includes(MANIFEST)
+  const isOurs = (name: string): boolean =>
+    name === LOCK ||
+    MANIFEST_FILE.test(name) ||
+    unfinished?.mayHaveLeft(name) === true ||
+    (isReplaced && BACKUP_FILE.test(name))
+  if (names.some(name => !isOurs(name))) {
     throw new HoldfastError('VALIDATION', `directory: ${directory} is neither empty nor a backup: name a new directory`)
   }
 }
@@ -152,18 +168,18 @@ class Run {
     const { clock, copyDatabase } = this.#source
     const createdAt = clock.now()
     const sequence = sequenceOf(previous) + 1
-    // The name differs from the name of the previous database, even if the clock was set back.
-    const file = `database-${sequence.toString(36)}.db`
-    await rm(join(directory, file), { force: true })
+    const unfinished = (await UnfinishedRuns.read(directory)) ?? UnfinishedRuns.none(directory)
+    const { file, complete, giveUp } = await unfinished.begin(sequence, previous?.database.file ?? null)
     await copyDatabase(join(directory, file), this.#options.signal)
     const copy = new CopiedLedger(join(directory, file), { readonly: true })
+    const last = previous === null ? null : ledgerOf(directory, previous)
     try {
       const roots = await countRoots(copy, createdAt)
       const keys = await this.#admit(previous, copy, roots).catch(async (error: unknown) => {
-        await rm(join(directory, file), { force: true })
+        await giveUp()
         throw error
       })
-      const copied = await this.#copyBlocks(previous, copy)
+      const copied = await this.#copyBlocks(previous, copy, last)
       const manifest: Manifest = {
         format: 'holdfast-backup-2',
         version: VERSION,
@@ -179,9 +195,13 @@ class Run {
         lastFullRead: fullReadBy(previous, createdAt),
       }
       await this.#complete(previous, manifest)
-      await prune(directory, copy, file)
+      // SQLite on Windows keeps an open file.
+      last?.close()
+      await prune(directory, copy)
+      await complete()
       return this.#outcomeOf(manifest, copied)
     } finally {
+      last?.close()
       copy.close()
     }
   }
@@ -199,12 +219,13 @@ class Run {
     return keys
   }
 
-  #copyBlocks(previous: AnyManifest | null, copy: CopiedLedger): Promise<CopiedBlocks> {
+  #copyBlocks(previous: AnyManifest | null, copy: CopiedLedger, last: CopiedLedger | null): Promise<CopiedBlocks> {
     const { signal, onProgress } = this.#options
     return new BlockCopies({
       blockFiles: this.#source.blockFiles,
       directory: this.#to.directory,
       trustsUnchanged: trustsUnchanged(previous),
+      isNew: ({ backendId, multihash }) => last?.has(backendId, multihash) !== true,
       pace: this.#pace,
       signal,
       onProgress,
@@ -259,15 +280,24 @@ function fullReadBy(previous: AnyManifest | null, createdAt: number): Manifest['
   return previous.format === 'holdfast-backup-2' ? previous.lastFullRead : null
 }
 
-async function prune(directory: string, ledger: CopiedLedger, database: string): Promise<void> {
-  for (const name of await readdir(directory)) {
-    if (name.startsWith('database-') && name !== database) await rm(join(directory, name), { force: true })
+/** Opens the database of the previous backup. Returns null if it is damaged. */
+function ledgerOf(directory: string, { database }: AnyManifest): CopiedLedger | null {
+  try {
+    return new CopiedLedger(join(directory, database.file), { readonly: true })
+  } catch (error) {
+    if (isHoldfastError(error)) return null
+    throw error
   }
-  for (const backend of await readdir(join(directory, 'stores')).catch(() => [])) {
-    const files = new BlockFiles(storeIn(directory, Number(backend)))
+}
+
+async function prune(directory: string, ledger: CopiedLedger): Promise<void> {
+  for (const name of await readdir(join(directory, 'stores')).catch(() => [])) {
+    if (!BACKEND.test(name)) continue
+    const backend = Number(name)
+    const files = new BlockFiles(storeIn(directory, backend))
     for (const shard of await files.directories()) {
       for (const multihash of await files.blocksIn(shard)) {
-        if (!ledger.hasFile(Number(backend), multihash)) await files.remove(multihash)
+        if (!ledger.hasFile(backend, multihash)) await files.remove(multihash)
         if (turnSpent()) await nextTurn()
       }
     }

@@ -25,6 +25,8 @@ export interface BlockCopiesParts {
   directory: string
   /** False to read and hash unchanged blocks too. */
   trustsUnchanged: boolean
+  /** Returns whether the previous backup lacks the small block. */
+  isNew: (block: StoredBlock) => boolean
   pace: Pace
   signal?: AbortSignal | undefined
   onProgress?: ((progress: { blocks: number; bytes: number }) => void) | undefined
@@ -76,16 +78,11 @@ export class BlockCopies {
   }
 
   async #take(block: StoredBlock, ledger: CopiedLedger): Promise<void> {
-    const { multihash, size } = block
-    if (block.inline === 1) {
-      const bytes = ledger.bytes(block.id)
-      if (bytes?.length !== size || !(await matches(multihash, bytes))) this.#miss(block)
-      return
-    }
-    if (await this.#has(block)) {
+    const hasBlock = block.inline === 1 ? await this.#hasSmall(block, ledger) : await this.#has(block)
+    if (hasBlock) {
       this.#copied.blocks++
-      this.#copied.bytes += size
-    } else if (!ledger.isKeptExternally(block.id)) {
+      this.#copied.bytes += block.size
+    } else if (block.inline === 1 || !ledger.isKeptExternally(block.id)) {
       this.#miss(block)
     }
   }
@@ -93,6 +90,13 @@ export class BlockCopies {
   #miss({ multihash }: StoredBlock): void {
     if (this.#copied.missing.length >= MOST_MISSING) return
     this.#copied.missing.push(cidOf({ codec: CODEC.raw, multihash }).toString())
+  }
+
+  async #hasSmall(block: StoredBlock, ledger: CopiedLedger): Promise<boolean> {
+    const bytes = ledger.bytes(block.id)
+    if (bytes?.length !== block.size || !(await matches(block.multihash, bytes))) return false
+    if (this.#parts.isNew(block)) this.#copied.newBlocks++
+    return true
   }
 
   /** Ensures that the backup contains the block, undamaged. Returns false if that fails. */

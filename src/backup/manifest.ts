@@ -12,9 +12,11 @@ import { fileErrorCode } from '../domain/file-system.ts'
  * A backup writes the manifest last. Until then the directory contains no backup, or the previous backup is still the
  * current one.
  */
-const MANIFEST = 'manifest.json'
+export const MANIFEST = 'manifest.json'
 
 const count = Type.Integer({ minimum: 0 })
+/** Name of a copied database. */
+export const databaseFile = Type.String({ pattern: '^database-[0-9a-z]+\\.db$' })
 const sha256 = Type.String({ pattern: '^[0-9a-f]{64}$' })
 
 const common = {
@@ -24,8 +26,8 @@ const common = {
    * Absolute path of the data directory. Cluster directories inside it have the same relative paths after a restore.
    */
   dataDir: Type.Optional(Type.String()),
-  database: Type.Object({ file: Type.String({ pattern: '^database-[0-9a-z]+\\.db$' }), bytes: count, sha256 }),
-  /** Blocks that are files. Smaller blocks are in the database. */
+  database: Type.Object({ file: databaseFile, bytes: count, sha256 }),
+  /** All blocks, in files and in the database. Up to version 0.3.0, only those in files. */
   blocks: Type.Object({ count, bytes: count }),
   /** CIDs of the first thousand blocks that the data directory had lost. */
   missing: Type.Array(Type.String()),

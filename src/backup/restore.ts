@@ -1,5 +1,5 @@
 import { copyFile, mkdir, open, readdir, rename, rm } from 'node:fs/promises'
-import { dirname, join, relative, resolve } from 'node:path'
+import { join, relative, resolve } from 'node:path'
 import type { LevelDatastore } from 'datastore-level'
 import { nextTurn, turnSpent } from '../concurrency/turns.ts'
 import { BlockFiles } from '../content/block-files.ts'
@@ -18,6 +18,7 @@ import { CODEC, cidOf } from '../ipld/cid.ts'
 import { DEFAULT_BACKEND_ID, type StoredBlock } from '../ledger/blocks.ts'
 import { CopiedLedger } from '../ledger/copied-ledger.ts'
 import { lockDirectory } from '../storage/directory-lock.ts'
+import { databaseFiles, keptCopies } from '../storage/kept-copy.ts'
 import { storeIn } from './block-copies.ts'
 import { readIfThere } from './check.ts'
 import { bringKeys } from './key-directory.ts'
@@ -185,9 +186,8 @@ async function copyDatabase(
 }
 
 async function removeBeside(unfinished: string): Promise<void> {
-  for (const name of await readdir(dirname(unfinished))) {
-    if (/^holdfast\.db\.restored[-.]/.test(name)) await rm(join(dirname(unfinished), name), { force: true })
-  }
+  const [, ...logs] = databaseFiles(unfinished)
+  for (const path of [...logs, ...keptCopies(unfinished)]) await rm(path, { force: true })
 }
 
 interface MovedCluster {

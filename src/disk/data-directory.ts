@@ -1,7 +1,8 @@
-import { existsSync, statSync } from 'node:fs'
+import { type Dirent, existsSync, readdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import type { LevelDatastore } from 'datastore-level'
 import { HoldfastError, isHoldfastError } from '../domain/errors.ts'
+import { fileErrorCode } from '../domain/file-system.ts'
 import type { Logger } from '../domain/logger.ts'
 import { DATABASE, RESTORING } from './file-names.ts'
 import { isLocked, LevelFiles } from './level-files.ts'
@@ -36,6 +37,39 @@ export function refuseUnfinishedRestore(dataDir: string): void {
   if (!existsSync(join(dataDir, RESTORING)) || existsSync(join(dataDir, DATABASE))) return
   const remedy = 'wait until it ends, or repeat "holdfast restore" into the same directory'
   throw new HoldfastError('DATA_DIR_UNUSABLE', `${dataDir} has an unfinished restore (${RESTORING}): ${remedy}`)
+}
+
+/**
+ * Rejects a directory without a database that has content of a node or of another program. The engine would delete
+ * such files, because its database does not list them.
+ * @throws HoldfastError `DATA_DIR_UNUSABLE`
+ */
+export function refuseContentWithoutDatabase(dataDir: string): void {
+  if (existsSync(join(dataDir, DATABASE))) return
+  const found = foreignContent(dataDir)
+  if (found === null) return
+  const remedy = 'check the path, mount the disk of the node, or restore a backup; a new node needs an empty directory'
+  throw new HoldfastError('DATA_DIR_UNUSABLE', `${dataDir} has files in ${found}/, but no ${DATABASE}: ${remedy}`)
+}
+
+/** Returns which of the directories `blocks` and `tmp` has files; null if neither has any. */
+export function foreignContent(directory: string): 'blocks' | 'tmp' | null {
+  if (entriesOf(join(directory, 'tmp')).length > 0) return 'tmp'
+  const blocks = join(directory, 'blocks')
+  const hasFiles = entriesOf(blocks).some(
+    entry => !entry.isDirectory() || entriesOf(join(blocks, entry.name)).length > 0,
+  )
+  return hasFiles ? 'blocks' : null
+}
+
+/** Returns no entries for a missing directory, and for a file, which the engine refuses later. */
+function entriesOf(directory: string): Dirent[] {
+  try {
+    return readdirSync(directory, { withFileTypes: true })
+  } catch (error) {
+    if (['ENOENT', 'ENOTDIR'].includes(fileErrorCode(error) ?? '')) return []
+    throw error
+  }
 }
 
 /** Maximum time to wait for the previous owner, and time between two attempts. */

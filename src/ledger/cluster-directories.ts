@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { readFileSync, statSync } from 'node:fs'
 import { join, resolve } from 'node:path'
-import { placeOf } from '../disk/data-directory.ts'
+import { foreignContent, placeOf } from '../disk/data-directory.ts'
 import { makeDirectory } from '../disk/make-directory.ts'
 import { OWNERS_DIRECTORY } from '../disk/node-file-system.ts'
 import { replaceFile } from '../disk/replace-file.ts'
@@ -153,6 +153,8 @@ function recognise(database: Database, path: string, identity: string, refuse: R
  */
 function recogniseUnmarked(database: Database, path: string, refuse: Refuse): number | null {
   const known = backendAt(database, path)
+  const foreign = known === undefined ? foreignContent(path) : null
+  if (foreign !== null) return refuse(`has files in ${foreign}/ that no node has marked as its own. ${REMEDY}`)
   if (known === undefined || !hasBlocks(database, known.id)) return known?.id ?? null
   if (known.identity !== null) {
     return refuse(`lacks its file identity, so the content of the cluster is not in it. Is it mounted? ${REMEDY}`)

@@ -41,6 +41,11 @@ export class CopiedLedger {
     return this.#bytes.get(blockId)?.bytes
   }
 
+  /** Returns whether a block is durable on a backend. */
+  has(backendId: number, multihash: Uint8Array): boolean {
+    return this.#find.get(multihash, backendId)?.state === 'durable'
+  }
+
   /** Returns whether a block is durable on a backend and stored as a file. */
   hasFile(backendId: number, multihash: Uint8Array): boolean {
     const row = this.#find.get(multihash, backendId)

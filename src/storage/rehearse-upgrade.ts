@@ -5,10 +5,11 @@ import { DATABASE } from '../disk/file-names.ts'
 import { OWNERS_DIRECTORY } from '../disk/node-file-system.ts'
 import { HoldfastError } from '../domain/errors.ts'
 import { Database } from './database.ts'
-import { copyInto, keptCopyOf } from './kept-copy.ts'
+import { copyInto, databaseFiles, keptCopies, keptCopyOf } from './kept-copy.ts'
 import { migrations } from './migrations.ts'
 import { checkSchema } from './prepared-database.ts'
 
+const TEMPORARY = 'tmp'
 const REHEARSAL = 'upgrade-rehearsal.db'
 /** Number of times the size of the database that the rehearsal may write: two copies, and the log. */
 const COPIES = 4
@@ -40,13 +41,14 @@ export interface UpgradeRehearsal {
  *   database is damaged or cannot be read; `STORAGE_FULL` if the disk of the copy has too little space
  * @example const { freeBytes } = rehearseUpgrade('/data')
  */
-export function rehearseUpgrade(dataDir: string, scratch = join(dataDir, 'tmp')): UpgradeRehearsal {
+export function rehearseUpgrade(dataDir: string, scratch = join(dataDir, TEMPORARY)): UpgradeRehearsal {
   const file = resolve(dataDir, DATABASE)
   if (!existsSync(file)) throw new HoldfastError('NOT_FOUND', `${resolve(dataDir)} has no ${DATABASE}`)
   mkdirSync(scratch, { recursive: true, mode: OWNERS_DIRECTORY })
   refuseFullDisk(file, scratch)
   const copy = join(scratch, REHEARSAL)
-  // A rehearsal that was killed leaves its files.
+  // A rehearsal that was killed leaves its files. In a directory of somebody else, they may be somebody else's.
+  if (resolve(scratch) !== resolve(dataDir, TEMPORARY)) refuseExisting(copy)
   remove(copy)
   try {
     const schema = copyTo(copy, file)
@@ -70,6 +72,12 @@ export function rehearseUpgrade(dataDir: string, scratch = join(dataDir, 'tmp'))
   } finally {
     remove(copy)
   }
+}
+
+function refuseExisting(copy: string): void {
+  const taken = [...databaseFiles(copy), ...keptCopies(copy)].find(name => existsSync(name))
+  if (taken === undefined) return
+  throw new HoldfastError('CONFLICT', `${taken} exists: delete it if a rehearsal left it, or name another directory`)
 }
 
 function refuseFullDisk(file: string, scratch: string): void {
@@ -106,11 +114,7 @@ function migrate(copy: string): { seconds: number; logBytes: number } {
 }
 
 function remove(copy: string): void {
-  for (const suffix of ['', '-wal', '-shm', '-journal']) rmSync(copy + suffix, { force: true })
-  for (let version = 0; version < migrations.length; version++) {
-    rmSync(keptCopyOf(copy, version), { force: true })
-    rmSync(`${keptCopyOf(copy, version)}.part`, { force: true })
-  }
+  for (const name of [...databaseFiles(copy), ...keptCopies(copy)]) rmSync(name, { force: true })
 }
 
 function sizeOf(path: string): number {

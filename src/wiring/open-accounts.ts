@@ -4,7 +4,7 @@ import type { AccountsHandle, AccountsOptions } from '../access/accounts/account
 import { sqliteAccess } from '../catalogue/sqlite/sqlite-access.ts'
 import { type CompleteConfig, parseConfig, withDefaults } from '../config/config.ts'
 import { checkingCalls } from '../config/given-calls.ts'
-import { ownDataDirectory, refuseUnfinishedRestore } from '../disk/data-directory.ts'
+import { ownDataDirectory, refuseContentWithoutDatabase, refuseUnfinishedRestore } from '../disk/data-directory.ts'
 import { DATABASE } from '../disk/file-names.ts'
 import { makeDirectory } from '../disk/make-directory.ts'
 import { OWNERS_DIRECTORY } from '../disk/node-file-system.ts'
@@ -95,6 +95,7 @@ function openDirectory(dataDir: string): Database {
     throw new HoldfastError('DATA_DIR_UNUSABLE', `cannot create ${directory}: ${reason}`, { cause })
   }
   refuseUnfinishedRestore(directory)
+  refuseContentWithoutDatabase(directory)
   const database = new Database(join(directory, DATABASE), { isOwned: false })
   keepToOwner(directory, silentLogger)
   return database

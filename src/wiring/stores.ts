@@ -14,7 +14,7 @@ import { CachedBlockFiles } from '../content/cached-block-files.ts'
 import { giveUpBallast } from '../content/disk-reserve.ts'
 import { checkBlocksThere } from '../content/expected-blocks.ts'
 import { openImportRoots } from '../content/import-roots.ts'
-import { directoryUnusable, ownDataDirectory } from '../disk/data-directory.ts'
+import { directoryUnusable, ownDataDirectory, refuseContentWithoutDatabase } from '../disk/data-directory.ts'
 import { DATABASE, SECRETS } from '../disk/file-names.ts'
 import { nodeFileSystem } from '../disk/node-file-system.ts'
 import { keepToOwner } from '../disk/permissions.ts'
@@ -89,6 +89,7 @@ async function openAll(setup: Setup): Promise<Stores> {
     closers.push(closeRemotes)
     const importRoots = await openImportRoots(dataDir, clusters, config.importRoots)
     const shares = memoryShares(memoryBytes)
+    refuseContentWithoutDatabase(dataDir)
     const database = new Database(join(dataDir, DATABASE), { cacheBytes: shares.pages })
     chunkPool.limitTo(shares.chunks)
     directoryMemory.limitTo(shares.names)

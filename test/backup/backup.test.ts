@@ -1,7 +1,7 @@
 import { readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { createEngine, type Engine, openAccounts, restoreBackup } from '../../src/index.ts'
+import { checkBackup, createEngine, type Engine, openAccounts, restoreBackup } from '../../src/index.ts'
 import { callApi } from '../support/api-call.ts'
 import { pseudoRandom } from '../support/bytes.ts'
 import { viaGateway } from '../support/read-back.ts'
@@ -78,17 +78,32 @@ describe('a backup', () => {
       const first = await fill(test, 'first')
       const { newBlocks, blocks } = await engine.backup(backup)
       expect(newBlocks).toBe(blocks)
+      const files = (await filesIn(join(backup, 'stores'))).length
       const second = await fill(test, 'second')
       for (const cid of first.keys()) await engine.pins.remove({ account, cid })
       await engine.collect({ graceSeconds: 0 })
       clock.advance(1_000)
       expect(await engine.backup(backup)).toMatchObject({ blocks, newBlocks })
-      expect((await filesIn(join(backup, 'stores'))).length).toBe(blocks)
+      expect((await filesIn(join(backup, 'stores'))).length).toBe(files)
       expect((await readdir(backup)).filter(name => name.startsWith('database-')).length).toBe(1)
       await withRestored({ backup, dataDir: join(dir, 'restored') }, async restored => {
         await expectStored(restored, second)
         for (const cid of first.keys()) expect((await viaGateway(restored, `/ipfs/${cid}`)).status).toBe(404)
       })
+    })
+  })
+
+  test('counts small blocks, whose bytes are in the database', async () => {
+    await withBackups(async (test, backup, dir) => {
+      await fill(test, 'first', { sizes: [100, 200] })
+      const first = { blocks: 2, newBlocks: 2, bytes: 300 }
+      expect(await test.engine.backup(backup)).toMatchObject(first)
+      expect(await test.engine.backup(backup)).toMatchObject({ ...first, newBlocks: 0 })
+      await fill(test, 'second', { sizes: [400] })
+      expect(await test.engine.backup(backup)).toMatchObject({ blocks: 3, newBlocks: 1, bytes: 700 })
+      expect(JSON.parse(await readFile(join(backup, 'manifest.json'), 'utf8')).blocks).toEqual({ count: 3, bytes: 700 })
+      expect(await checkBackup({ backup })).toMatchObject({ blocks: 3, bytes: 700 })
+      expect(await restoreBackup({ backup, dataDir: join(dir, 'restored') })).toMatchObject({ blocks: 3, bytes: 700 })
     })
   })
 

@@ -125,6 +125,68 @@ describe('a good backup', () => {
   })
 })
 
+describe('a file of somebody else', () => {
+  const mine = 'database-mine.db'
+
+  test('keeps a directory from becoming a backup', async () => {
+    await withBackup(async (test, _, dir) => {
+      const directory = join(dir, 'mine')
+      await mkdir(join(directory, 'stores'), { recursive: true })
+      await writeFile(join(directory, mine), 'not of a backup')
+      const before = await filesIn(directory)
+      await expect(test.engine.backup(directory)).rejects.toMatchObject(refusal('VALIDATION', 'is neither empty nor'))
+      expect(await filesIn(directory)).toEqual(before)
+    })
+  })
+
+  test('stays in a backup, whatever its name', async () => {
+    await withBackup(async (test, backup, _, stored) => {
+      const names = [mine, 'database-2.db', 'database-3.db-journal', 'stores/mine.data', 'stores/0/blocks/mine.data']
+      for (const name of names) await writeFile(join(backup, name), 'not of a backup')
+      await test.engine.backup(backup)
+      await test.engine.backup(backup)
+      for (const name of names) expect(await readFile(join(backup, name), 'utf8')).toBe('not of a backup')
+      const databases = (await readdir(backup)).filter(name => /^database-.*db$/.test(name))
+      expect(databases.sort()).toEqual(['database-2.db', 'database-5.db', mine])
+      await expectRestores(backup, stored)
+    })
+  })
+
+  test('stays when a killed first run is repeated', async () => {
+    await withBackup(async (test, backup, dir, stored) => {
+      const directory = join(dir, 'killed')
+      await cp(backup, directory, { recursive: true })
+      await rm(join(directory, 'manifest.json'))
+      await writeFile(join(directory, 'database-1.db'), 'unfinished')
+      await writeFile(join(directory, 'database-1.db-journal'), 'unfinished')
+      const journal = { format: 'holdfast-unfinished-1', databases: ['database-1.db'] }
+      await writeFile(join(directory, 'unfinished.json'), JSON.stringify(journal))
+      await writeFile(join(directory, mine), 'not of a backup')
+      await expect(test.engine.backup(directory)).rejects.toMatchObject({ code: 'VALIDATION' })
+      await rm(join(directory, mine))
+      await test.engine.backup(directory)
+      const names = ['database-1.db', 'keys', 'lock', 'manifest.json', 'stores']
+      expect((await readdir(directory)).sort()).toEqual(names)
+      await expectRestores(directory, stored)
+    })
+  })
+
+  test('stays when a later run was killed, whose database is replaced', async () => {
+    await withBackup(async (test, backup, _, stored) => {
+      const stop = new AbortController()
+      const broken = test.engine.backup(backup, { signal: stop.signal, onProgress: () => stop.abort() })
+      await expect(broken).rejects.toThrow()
+      expect(await readdir(backup)).toContain('database-2.db')
+      await writeFile(join(backup, mine), 'not of a backup')
+      await test.engine.backup(backup)
+      const databases = (await readdir(backup)).filter(name => name.startsWith('database-'))
+      expect(databases.sort()).toEqual(['database-2.db', mine])
+      expect(await readdir(backup)).not.toContain('unfinished.json')
+      await expectRestores(backup, stored)
+    })
+  })
+})
+
 describe('a key directory', () => {
   test('belongs to one node, even with force', async () => {
     await withBackup(async (test, _, dir) => {
@@ -217,11 +279,13 @@ describe.concurrent('a restore', () => {
         await expect(restoreBackup({ backup, dataDir })).rejects.toMatchObject({ code: 'DATA_DIR_IN_USE' })
       })
       await isRefused()
-      await writeFile(join(dataDir, 'mine.txt'), 'not of the restore')
+      const strangers = ['mine.txt', 'holdfast.db.restored-mine', 'holdfast.db.restored.old']
+      for (const name of strangers) await writeFile(join(dataDir, name), 'not of the restore')
+      for (const name of ['-wal', '.schema-1.part']) await writeFile(join(dataDir, `holdfast.db.restored${name}`), '')
       await restoreBackup({ backup, dataDir })
-      expect(await readFile(join(dataDir, 'mine.txt'), 'utf8')).toBe('not of the restore')
+      for (const name of strangers) expect(await readFile(join(dataDir, name), 'utf8')).toBe('not of the restore')
       const names = await readdir(dataDir)
-      expect(names.filter(name => name.includes('restored'))).toEqual([])
+      expect(names.filter(name => name.includes('restored') && !strangers.includes(name))).toEqual([])
       const engine = await createEngine({ dataDir })
       try {
         await expectStored(engine, stored)

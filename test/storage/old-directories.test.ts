@@ -94,6 +94,15 @@ describe('a data directory of 0.1.0', () => {
       expect(readFileSync(file).equals(before)).toBe(true)
     }))
 
+  test('is not rehearsed over a file of somebody else', () =>
+    withUnopened(async (dataDir, directory) => {
+      const file = join(directory, 'upgrade-rehearsal.db')
+      writeFileSync(file, 'not of a rehearsal')
+      const taken = { code: 'CONFLICT', message: expect.stringContaining(file) }
+      expect(() => rehearseUpgrade(dataDir, directory)).toThrow(expect.objectContaining(taken))
+      expect(readFileSync(file, 'utf8')).toBe('not of a rehearsal')
+    }))
+
   test.each([
     [
       'an upgrade that is killed at every step',

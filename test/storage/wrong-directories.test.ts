@@ -1,8 +1,8 @@
-import { mkdir, rename, rm } from 'node:fs/promises'
-import { join } from 'node:path'
+import { mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import type { ClusterDefinition } from '../../src/domain/cluster.ts'
-import { createEngine, type Engine, type EngineOptions } from '../../src/index.ts'
+import { createEngine, type Engine, type EngineOptions, openAccounts } from '../../src/index.ts'
 import { pseudoRandom } from '../support/bytes.ts'
 import { viaGateway } from '../support/read-back.ts'
 import { withDatabase } from '../support/store-inspection.ts'
@@ -173,6 +173,42 @@ describe('a wrong directory of a cluster', () => {
         code: 'CONFIG_INVALID',
         message: expect.stringContaining('--config'),
       })
+    })
+  })
+})
+
+/** Files that the first start of 0.3.0 deleted. */
+const FOREIGN = [
+  'tmp/0e984725-c51c-4bf4-9960-e1c80e27aba0',
+  'blocks/0e984725-c51c-4bf4-9960-e1c80e27aba0',
+  'blocks/WI/CIQLXTIZVUNKADRJI2HYHXJQIFBNL5TTB7H7NKMK2XBHE3QKUO7IGWI.data',
+]
+
+describe('files that no database lists', () => {
+  test.each(FOREIGN)('%s refuses a first start, and stays', async name => {
+    await withTempDir(async dir => {
+      const [data, cluster] = [join(dir, 'data'), join(dir, 'cluster')]
+      for (const directory of [data, cluster]) {
+        await mkdir(dirname(join(directory, name)), { recursive: true })
+        await writeFile(join(directory, name), 'not of this node')
+      }
+      const refused = { code: 'DATA_DIR_UNUSABLE', message: expect.stringContaining(`${dirname(name).split('/')[0]}/`) }
+      await expect(createEngine({ dataDir: data })).rejects.toMatchObject(refused)
+      expect(() => openAccounts({ dataDir: data })).toThrow(expect.objectContaining(refused))
+      const clusters = [{ ...PLAIN, id: 'far', dataDir: cluster }]
+      await expect(createEngine({ dataDir: join(dir, 'new'), clusters, defaultCluster: 'far' })).rejects.toMatchObject(
+        refused,
+      )
+      for (const directory of [data, cluster]) {
+        expect(await readFile(join(directory, name), 'utf8')).toBe('not of this node')
+      }
+    })
+  })
+
+  test('are absent in empty stores, which a first start takes', async () => {
+    await withTempDir(async dir => {
+      for (const name of ['blocks/WI', 'tmp', 'lost+found']) await mkdir(join(dir, name), { recursive: true })
+      await (await createEngine({ dataDir: dir })).stop()
     })
   })
 })
