@@ -158,9 +158,9 @@ export const backupPromises: readonly KeptPromise[] = [
   {
     promise: 'a restore deletes only files that it makes itself',
     file: 'src/backup/restore.ts',
-    find: '  const [, ...logs] = databaseFiles(unfinished)\n',
+    find: 'of filesBesideCopy(unfinished)) await rm(path, {',
     replace:
-      "  const logs = (await readdir(join(unfinished, '..'))).filter(x => x.startsWith('holdfast.db.restored.')).map(x => join(unfinished, '..', x))\n",
+      "of (await readdir(join(unfinished, '..'))).map(x => join(join(unfinished, '..'), x)).filter(x => x.startsWith(`${unfinished}.`))) await rm(path, {",
     test: { file: ownership, name: 'refuses starts in its directory while it runs, and once killed' },
   },
   {

@@ -1,8 +1,7 @@
 import { mkdir, readdir } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { Pace } from '../concurrency/pace.ts'
-import { nextTurn, turnSpent } from '../concurrency/turns.ts'
-import { BlockFiles } from '../content/block-files.ts'
+import type { BlockFiles } from '../content/block-files.ts'
 import type { Collector } from '../content/collector.ts'
 import { isInside } from '../content/server-directory.ts'
 import { OWNERS_DIRECTORY } from '../disk/node-file-system.ts'
@@ -13,7 +12,7 @@ import { HoldfastError, isHoldfastError } from '../domain/errors.ts'
 import { VERSION } from '../domain/version.ts'
 import { CopiedLedger } from '../ledger/copied-ledger.ts'
 import { LOCK, lockDirectory } from '../storage/directory-lock.ts'
-import { BlockCopies, type CopiedBlocks, storeIn } from './block-copies.ts'
+import { BlockCopies, type CopiedBlocks, removeUnlisted } from './block-copies.ts'
 import { claimKeys, type KeyFiles, storeKeys } from './key-directory.ts'
 import { type AnyManifest, MANIFEST, type Manifest, manifestPath, measure, readManifest } from './manifest.ts'
 import { checkSameNode, countRoots } from './same-node.ts'
@@ -78,8 +77,6 @@ export interface BackupOutcome {
 const BACKUP_FILE = /^(stores|keys|database-[0-9a-z]+\.db(-journal)?)$/
 /** Matches the manifest and its temporary files. */
 const MANIFEST_FILE = /^(manifest|unfinished)\.json/
-/** Matches the directories of backends in `stores`. */
-const BACKEND = /^\d+$/
 
 /**
  * Backs up a data directory, even while an engine uses it. Copies the database, and then every block that the copied
@@ -197,7 +194,7 @@ class Run {
       await this.#complete(previous, manifest)
       // SQLite on Windows keeps an open file.
       last?.close()
-      await prune(directory, copy)
+      await removeUnlisted(directory, copy)
       await complete()
       return this.#outcomeOf(manifest, copied)
     } finally {
@@ -287,19 +284,5 @@ function ledgerOf(directory: string, { database }: AnyManifest): CopiedLedger | 
   } catch (error) {
     if (isHoldfastError(error)) return null
     throw error
-  }
-}
-
-async function prune(directory: string, ledger: CopiedLedger): Promise<void> {
-  for (const name of await readdir(join(directory, 'stores')).catch(() => [])) {
-    if (!BACKEND.test(name)) continue
-    const backend = Number(name)
-    const files = new BlockFiles(storeIn(directory, backend))
-    for (const shard of await files.directories()) {
-      for (const multihash of await files.blocksIn(shard)) {
-        if (!ledger.hasFile(backend, multihash)) await files.remove(multihash)
-        if (turnSpent()) await nextTurn()
-      }
-    }
   }
 }

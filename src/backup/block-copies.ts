@@ -1,5 +1,5 @@
 import type { Stats } from 'node:fs'
-import { link, mkdir, open, rm, stat, utimes } from 'node:fs/promises'
+import { link, mkdir, open, readdir, rm, stat, utimes } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import type { Pace } from '../concurrency/pace.ts'
 import { nextTurn, turnSpent } from '../concurrency/turns.ts'
@@ -36,6 +36,8 @@ const BATCH = 256
 const AT_ONCE = 8
 const MOST_MISSING = 1_000
 const LINK_ATTEMPTS = 3
+/** Matches the directories of backends in `stores`. */
+const BACKEND = /^\d+$/
 const NO_LINKS = new Set(['EXDEV', 'EPERM', 'EMLINK', 'ENOTSUP', 'EACCES', 'ENOSYS'])
 
 /** The directory has the layout of a data directory. */
@@ -158,6 +160,21 @@ export class BlockCopies {
     const made = openStore(this.#parts.directory, backendId)
     this.#targets.set(backendId, made)
     return made
+  }
+}
+
+/** Removes the block files that a ledger does not list. */
+export async function removeUnlisted(directory: string, ledger: CopiedLedger): Promise<void> {
+  for (const name of await readdir(join(directory, 'stores')).catch(() => [])) {
+    if (!BACKEND.test(name)) continue
+    const backend = Number(name)
+    const files = new BlockFiles(storeIn(directory, backend))
+    for (const shard of await files.directories()) {
+      for (const multihash of await files.blocksIn(shard)) {
+        if (!ledger.hasFile(backend, multihash)) await files.remove(multihash)
+        if (turnSpent()) await nextTurn()
+      }
+    }
   }
 }
 

@@ -16,9 +16,8 @@ import { silentLogger } from '../domain/logger.ts'
 import { matches } from '../ipld/block-hash.ts'
 import { CODEC, cidOf } from '../ipld/cid.ts'
 import { DEFAULT_BACKEND_ID, type StoredBlock } from '../ledger/blocks.ts'
-import { CopiedLedger } from '../ledger/copied-ledger.ts'
+import { CopiedLedger, filesBesideCopy } from '../ledger/copied-ledger.ts'
 import { lockDirectory } from '../storage/directory-lock.ts'
-import { databaseFiles, keptCopies } from '../storage/kept-copy.ts'
 import { storeIn } from './block-copies.ts'
 import { readIfThere } from './check.ts'
 import { bringKeys } from './key-directory.ts'
@@ -186,8 +185,7 @@ async function copyDatabase(
 }
 
 async function removeBeside(unfinished: string): Promise<void> {
-  const [, ...logs] = databaseFiles(unfinished)
-  for (const path of [...logs, ...keptCopies(unfinished)]) await rm(path, { force: true })
+  for (const path of filesBesideCopy(unfinished)) await rm(path, { force: true })
 }
 
 interface MovedCluster {

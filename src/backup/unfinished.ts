@@ -2,10 +2,10 @@ import { readdir, readFile, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import Type from 'typebox'
 import { Value } from 'typebox/value'
+import { databaseFiles } from '../disk/database-files.ts'
 import { nodeFileSystem } from '../disk/node-file-system.ts'
 import { replaceFile } from '../disk/replace-file.ts'
 import { fileErrorCode } from '../domain/file-system.ts'
-import { databaseFiles } from '../storage/kept-copy.ts'
 import { databaseFile } from './manifest.ts'
 
 /** Journal of the databases that a run may leave behind. A run writes it before its first file, and deletes it last. */

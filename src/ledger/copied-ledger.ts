@@ -1,10 +1,18 @@
+import { databaseFiles } from '../disk/database-files.ts'
 import { type Sealing, sealingKeyId } from '../domain/sealing.ts'
 import { openDataKey } from '../storage/data-key.ts'
 import { Database, type Statement } from '../storage/database.ts'
+import { keptCopies } from '../storage/kept-copy.ts'
 import { type BackendRow, backends, updateBackend } from './backend-table.ts'
 import { BYTES_OF, DURABLE_AFTER, FIND_BLOCK } from './block-table.ts'
 import type { BlockRow, StoredBlock } from './blocks.ts'
 import { catalogueNode } from './catalogue-node.ts'
+
+/** Returns the names of the files that opening a copy, and migrating it, may leave beside it. */
+export function filesBesideCopy(file: string): string[] {
+  const [, ...logs] = databaseFiles(file)
+  return [...logs, ...keptCopies(file)]
+}
 
 export interface CopiedRoot {
   id: number

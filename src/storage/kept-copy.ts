@@ -4,11 +4,6 @@ import type SqliteDatabase from 'better-sqlite3'
 import { OWNERS_FILE, syncDirectoryNow } from '../disk/node-file-system.ts'
 import { migrations } from './migrations.ts'
 
-/** Returns the names of a database and of the files that SQLite keeps beside it. */
-export function databaseFiles(file: string): string[] {
-  return ['', '-journal', '-wal', '-shm'].map(suffix => file + suffix)
-}
-
 /** Returns the names of the files that a migration may leave beside a database. */
 export function keptCopies(file: string): string[] {
   return migrations.flatMap((_, version) => {

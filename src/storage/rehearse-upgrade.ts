@@ -1,11 +1,12 @@
 import { existsSync, mkdirSync, rmSync, statfsSync, statSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import SqliteDatabase from 'better-sqlite3'
+import { databaseFiles } from '../disk/database-files.ts'
 import { DATABASE } from '../disk/file-names.ts'
 import { OWNERS_DIRECTORY } from '../disk/node-file-system.ts'
 import { HoldfastError } from '../domain/errors.ts'
 import { Database } from './database.ts'
-import { copyInto, databaseFiles, keptCopies, keptCopyOf } from './kept-copy.ts'
+import { copyInto, keptCopies, keptCopyOf } from './kept-copy.ts'
 import { migrations } from './migrations.ts'
 import { checkSchema } from './prepared-database.ts'
 
