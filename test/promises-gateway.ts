@@ -110,14 +110,14 @@ export const gatewayPromises: readonly KeptPromise[] = [
   {
     promise: 'pages of a requested identity CID are sandboxed on an origin of their own',
     file: 'src/gateway/representations/file-response.ts',
-    find: 'isActive(known) && (isUnpinned || !lookup.hasOwnOrigin)',
-    replace: 'isActive(known) && !lookup.hasOwnOrigin',
+    find: 'isActive(type.value) && (isUnpinned || !hasOwnOrigin)',
+    replace: 'isActive(type.value) && !hasOwnOrigin',
     test: { file: sandbox, name: 'pages of a requested identity CID are' },
   },
   {
     promise: 'pinned sites with files in their links are not sandboxed',
     file: 'src/gateway/representations/file-response.ts',
-    find: 'const isUnpinned = lookup.blocks.root.multihash',
+    find: 'const isUnpinned = blocks.root.multihash',
     replace: 'const isUnpinned = cid.multihash',
     test: { file: sandbox, name: 'identity CIDs inside a pinned site are' },
   },
@@ -670,7 +670,7 @@ export const gatewayPromises: readonly KeptPromise[] = [
   {
     promise: 'pages beside the API are sandboxed',
     file: 'src/gateway/representations/file-response.ts',
-    find: '(isUnpinned || !lookup.hasOwnOrigin)',
+    find: '(isUnpinned || !hasOwnOrigin)',
     replace: 'isUnpinned',
     test: { file: 'test/gateway/sandbox.test.ts', name: 'pages on a shared origin are sandboxed' },
   },

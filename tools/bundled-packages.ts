@@ -3,7 +3,8 @@ import { dirname, join } from 'node:path'
 import { rolldown } from 'rolldown'
 
 /** Packages that the build puts into the library. Installed by npm, they bring 800 others, and a mobile framework. */
-const BUNDLED = /^(helia|ipfs-unixfs|ipfs-unixfs-importer|@(helia|libp2p|multiformats)\/[^/]+)$/
+const BUNDLED =
+  /^(helia|file-type|html-encoding-sniffer|ipfs-unixfs|ipfs-unixfs-importer|@(helia|libp2p|multiformats)\/[^/]+)$/
 
 export interface Metadata {
   dependencies: Record<string, string>

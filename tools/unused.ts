@@ -36,7 +36,10 @@ interface Node {
 
 const metadata = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as Package
 const sources = new Map(
-  globSync('{src,adapters,test,bench,tools}/**/*.ts', { cwd: ROOT, exclude: ['**/node_modules/**', `${CONSUMER}**`] })
+  globSync('{src,adapters,test,bench,tools}/**/*.ts', {
+    cwd: ROOT,
+    exclude: ['**/node_modules/**', '**/*.d.ts', `${CONSUMER}**`],
+  })
     .concat('vitest.config.ts')
     .map(path => read(path.replaceAll('\\', '/')))
     .map(source => [source.path, source]),

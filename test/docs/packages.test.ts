@@ -12,7 +12,7 @@ const rows = [...read('docs/design/packages.md').matchAll(/^\| `([^`]+)` \| ([^|
 describe('the table of packages', () => {
   test('names only dependencies of the project', () => {
     const { dependencies, devDependencies } = JSON.parse(read('package.json'))
-    expect(rows.length).toBe(10)
+    expect(rows.length).toBe(12)
     for (const [name] of rows) expect({ ...dependencies, ...devDependencies }).toHaveProperty([name])
   })
 

@@ -4,7 +4,9 @@ import { fileAudits } from './audits-files.ts'
 import { formatAudits } from './audits-formats.ts'
 import { mannerAudits } from './audits-manners.ts'
 import { rangeAudits } from './audits-ranges.ts'
+import { requestAudits } from './audits-requests.ts'
 import { siteAudits } from './audits-sites.ts'
+import { typeAudits } from './audits-types.ts'
 
 /** The gateway's requirements as data, checked on every adapter. */
 export const audits: readonly GatewayAudit[] = [
@@ -13,5 +15,7 @@ export const audits: readonly GatewayAudit[] = [
   ...directoryAudits,
   ...formatAudits,
   ...mannerAudits,
+  ...requestAudits,
   ...siteAudits,
+  ...typeAudits,
 ]

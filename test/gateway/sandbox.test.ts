@@ -5,8 +5,18 @@ import { directClient } from './client.ts'
 import { AUDIT_HOST, directoryBlock, GatewayWorld } from './world.ts'
 
 const SANDBOX = 'sandbox allow-scripts allow-forms allow-popups allow-downloads allow-modals'
-const ACTIVE = ['page.html', 'page.htm', 'page.xhtml', 'image.svg', 'feed.xml', 'feed.rss', 'style.xsl']
-const PASSIVE = ['film.mp4', 'paper.pdf', 'data.json', 'script.js', 'style.css', 'image.png', 'text.txt', 'unnamed']
+const ACTIVE = [
+  'page.html',
+  'page.htm',
+  'page.xhtml',
+  'image.svg',
+  'feed.xml',
+  'feed.rss',
+  'style.xsl',
+  'unnamed',
+  'a.php',
+]
+const PASSIVE = ['film.mp4', 'paper.pdf', 'data.json', 'script.js', 'style.css', 'image.png', 'text.txt']
 
 let world: GatewayWorld
 

@@ -1,6 +1,7 @@
 import type { CID } from 'multiformats/cid'
 import { HoldfastError, isHoldfastError } from '../../domain/errors.ts'
 import { parseCid } from '../../ipld/cid.ts'
+import { hintForRoot } from './root-hint.ts'
 
 export interface ContentPath {
   cid: CID
@@ -30,7 +31,7 @@ export function parseContentPath(path: string): ContentPath {
   if (root === '') throw new HoldfastError('INVALID_CID', 'path needs a content identifier after /ipfs/')
   const hasTrailingSlash = path.endsWith('/')
   return {
-    cid: rootOf(root),
+    cid: rootOf(root, rest),
     root: root.trim(),
     names: rest.filter(name => name !== ''),
     hasTrailingSlash,
@@ -43,13 +44,14 @@ export function parseContentPath(path: string): ContentPath {
 /** Maximum number of characters of an invalid root in an error message. */
 const LONGEST_QUOTED = 100
 
-function rootOf(text: string): CID {
+function rootOf(text: string, rest: readonly string[]): CID {
   try {
     return parseCid(text, 'its root')
   } catch (cause) {
     if (!isHoldfastError(cause)) throw cause
     const path = formatContentPath(text.slice(0, LONGEST_QUOTED).toWellFormed(), [])
-    throw new HoldfastError('INVALID_CID', `invalid path "${path}": ${cause.message}`, { cause })
+    const hint = hintForRoot(text, rest)
+    throw new HoldfastError('INVALID_CID', `invalid path "${path}": ${cause.message}${hint}`, { cause })
   }
 }
 
@@ -61,12 +63,21 @@ function rootOf(text: string): CID {
  */
 export function parseIsolatedPath(label: string, path: string, base: string): ContentPath {
   return {
-    cid: parseCid(label, 'host'),
+    cid: hostRoot(label),
     root: label,
     names: namesIn(path),
     hasTrailingSlash: path.endsWith('/'),
     isIsolated: true,
     linkBase: `//${base}${MOUNT}`,
+  }
+}
+
+function hostRoot(label: string): CID {
+  try {
+    return parseCid(label, 'host')
+  } catch (cause) {
+    if (!isHoldfastError(cause)) throw cause
+    throw new HoldfastError('INVALID_CID', `${cause.message}${hintForRoot(label, [])}`, { cause })
   }
 }
 

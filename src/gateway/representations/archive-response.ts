@@ -1,8 +1,8 @@
 import type { ByteRange } from '../../content/unixfs/file-stream.ts'
 import { HoldfastError } from '../../domain/errors.ts'
 import type { ApiResponse } from '../../http/api-messages.ts'
+import { isUnchanged } from '../http/conditions.ts'
 import { dispositionHeader } from '../http/disposition.ts'
-import { matchesAny } from '../http/etag.ts'
 import { CAR_PARAMETERS, type FormatChoice, isKnownCar, MEDIA_TYPE } from '../http/format.ts'
 import { notModified } from '../http/not-modified.ts'
 import { type DagScope, streamCar } from './car-stream.ts'
@@ -55,7 +55,7 @@ function archive(
 ): ApiResponse {
   const { request, query } = lookup
   const headers = { ...contentHeaders(lookup, etag), 'accept-ranges': 'none' }
-  if (matchesAny(request.header('if-none-match'), etag)) return notModified(headers)
+  if (isUnchanged(request, { etag })) return notModified(headers)
   return {
     status: 200,
     headers: { ...headers, 'content-type': type, ...dispositionHeader(query, { kind: 'attachment', name }) },
@@ -83,16 +83,19 @@ function scopeOf(query: URLSearchParams): DagScope {
 
 /**
  * Parses a byte range `from:to` with inclusive bounds. A negative number counts from the end, and `*` is the last byte.
+ * Returns the part inside the content, which is empty for a reversed range.
  *
- * @throws HoldfastError `VALIDATION` if the text is malformed or the range starts after the end of the content
+ * @throws HoldfastError `VALIDATION` if the text is malformed or the range is outside the content
  */
 function parseEntityBytes(text: string, size: number): ByteRange {
-  const match = /^(-?\d{1,15}):(-?\d{1,15}|\*)$/.exec(text)
+  const match = /^(-?\d{1,20}):(-?\d{1,20}|\*)$/.exec(text)
   if (match === null) throw new HoldfastError('VALIDATION', 'entity-bytes must be from:to, such as 0:1023, -1024:*')
   const [, from = '', to = ''] = match
   const start = offsetOf(from, size)
   const end = to === '*' ? size : offsetOf(to, size) + 1
-  if (size > 0 && start >= size) throw new HoldfastError('VALIDATION', `entity-bytes starts after the ${size} bytes`)
+  if (size > 0 && (start >= size || (end <= 0 && start < end))) {
+    throw new HoldfastError('VALIDATION', `entity-bytes is outside the content's ${size} bytes`)
+  }
   return { start: Math.max(0, start), end: Math.min(size, Math.max(0, end)) }
 }
 

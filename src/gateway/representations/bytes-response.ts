@@ -5,33 +5,27 @@ import type { FileNode } from '../../content/unixfs/node.ts'
 import { HoldfastError } from '../../domain/errors.ts'
 import type { ApiResponse } from '../../http/api-messages.ts'
 import { parseRanges } from '../http/byte-range.ts'
-import { matchesAny, matchesStrongly } from '../http/etag.ts'
+import { isUnchanged, rangeApplies, type Validators } from '../http/conditions.ts'
 import { notModified } from '../http/not-modified.ts'
 import { contentHeaders } from './content-headers.ts'
 import type { Lookup } from './lookup.ts'
 
-export interface Representation {
+/** The ETag is strong. */
+export interface Representation extends Validators {
   file: FileNode
-  /** Strong ETag, with quotes. */
-  etag: string
-  /** Not called for a 304 or 416 response, because detection of the type may read blocks. */
-  contentType: () => string | Promise<string>
-  headersOfType?: (type: string) => Readonly<Record<string, string>>
+  contentType: string
   headers?: Readonly<Record<string, string>>
 }
 
 /** Returns the file, its requested ranges, or a 304 response. */
-export async function bytesResponse(lookup: Lookup, representation: Representation): Promise<ApiResponse> {
+export function bytesResponse(lookup: Lookup, representation: Representation): ApiResponse {
   const { request } = lookup
-  const { file, etag } = representation
+  const { file, etag, contentType: type } = representation
   const headers = { ...contentHeaders(lookup, etag), ...representation.headers }
-  if (matchesAny(request.header('if-none-match'), etag)) return notModified(headers)
-  const ranges = matchesStrongly(request.header('if-range'), etag)
-    ? parseRanges(request.header('range'), file.size)
-    : null
+  if (isUnchanged(request, representation)) return notModified(headers)
+  const ranges = rangeApplies(request, representation) ? parseRanges(request.header('range'), file.size) : null
   if (ranges?.length === 0) throw unsatisfiable(file.size)
-  const type = await representation.contentType()
-  Object.assign(headers, { 'accept-ranges': 'bytes' }, representation.headersOfType?.(type))
+  headers['accept-ranges'] = 'bytes'
   if (ranges !== null && ranges.length > 1) return multipartResponse(lookup, file, ranges, type, headers)
   const range = ranges?.[0] ?? { start: 0, end: file.size }
   headers['content-type'] = type

@@ -4,8 +4,8 @@ import { fileInOneBlock, type UnixfsNode } from '../../content/unixfs/node.ts'
 import { HoldfastError } from '../../domain/errors.ts'
 import type { ApiResponse } from '../../http/api-messages.ts'
 import { CODEC } from '../../ipld/cid.ts'
+import { isUnchanged } from '../http/conditions.ts'
 import { dispositionHeader } from '../http/disposition.ts'
-import { matchesAny } from '../http/etag.ts'
 import { type Format, MEDIA_TYPE } from '../http/format.ts'
 import { notModified } from '../http/not-modified.ts'
 import { documentText } from '../pages/document-text.ts'
@@ -28,7 +28,7 @@ const FORMATS_OF: ReadonlyMap<number, readonly CodecFormat[]> = new Map([
   [CODEC.cbor, ['cbor']],
 ])
 
-export function rawResponse(lookup: Lookup): Promise<ApiResponse> {
+export function rawResponse(lookup: Lookup): ApiResponse {
   return blockResponse(lookup, 'raw', 'attachment', 'bin')
 }
 
@@ -54,7 +54,7 @@ export async function codecResponse(lookup: Lookup, asked: CodecFormat | null): 
 export async function documentResponse(lookup: Lookup, node: OpaqueNode): Promise<ApiResponse> {
   const etag = `"DagIndex-${PAGE_VERSION}_CID-${headerName(node.cid)}"`
   const headers = listingHeaders(lookup, etag)
-  if (matchesAny(lookup.request.header('if-none-match'), etag)) return notModified(headers)
+  if (isUnchanged(lookup.request, { etag })) return notModified(headers)
   const { text, isWhole } = await documentText(node, lookup.blocks.budget)
   const more = isWhole ? '' : '<p>This page omits the rest of the document.</p>'
   const formats = [...(FORMATS_OF.get(node.cid.code) ?? []), 'raw', 'car']
@@ -68,18 +68,13 @@ async function checkDocument(node: OpaqueNode, budget: WalkBudget): Promise<void
   for await (const _ of tokensOf(node, budget));
 }
 
-function blockResponse(
-  lookup: Lookup,
-  format: Format,
-  kind: 'inline' | 'attachment',
-  ending: string,
-): Promise<ApiResponse> {
+function blockResponse(lookup: Lookup, format: Format, kind: 'inline' | 'attachment', ending: string): ApiResponse {
   const { node, block, query } = lookup
   const named = headerName(node.cid)
   return bytesResponse(lookup, {
     file: fileInOneBlock(node.cid, block),
     etag: `"${named}.${format}"`,
-    contentType: () => MEDIA_TYPE[format],
+    contentType: MEDIA_TYPE[format],
     headers: dispositionHeader(query, { kind, name: `${named}.${ending}` }),
   })
 }

@@ -13,7 +13,7 @@ export const contentCorsHeaders: Readonly<Record<string, string>> = {
   'access-control-allow-origin': '*',
   'access-control-allow-methods': 'GET, HEAD, OPTIONS',
   'access-control-allow-headers':
-    'Accept, Cache-Control, Content-Type, If-None-Match, If-Range, Range, X-Requested-With',
+    'Accept, Cache-Control, Content-Type, If-Match, If-Modified-Since, If-None-Match, If-Range, If-Unmodified-Since, Range, X-Requested-With',
   'access-control-expose-headers':
     // The gateway specification requires the last two names, although no response has these headers.
     'Content-Disposition, Content-Length, Content-Range, ETag, Location, Retry-After, X-Ipfs-Path, X-Ipfs-Roots, X-Chunked-Output, X-Stream-Output',

@@ -1,94 +1,71 @@
 import { extname } from 'node:path'
 import mime from 'mime'
-import { beginsAsJson } from './json-prefix.ts'
+import type { BlockReader } from '../../content/unixfs/block-reader.ts'
+import { streamFile } from '../../content/unixfs/file-stream.ts'
+import type { FileNode } from '../../content/unixfs/node.ts'
+import { MEDIA_TYPE } from '../http/format.ts'
+import { earlierType, earlierTypeOfName } from './earlier-type.ts'
 
-const BINARY = 'application/octet-stream'
-export const SNIFFED_BYTES = 512
-
-export function typeOfName(name: string): string | null {
-  // The library treats a name without a dot as an extension.
-  const type = extname(name) === '' ? null : mime.getType(name)
-  if (type === null) return null
-  return type.startsWith('text/') ? `${type}; charset=utf-8` : type
+export interface FileType {
+  /** Value of `Content-Type`. */
+  value: string
+  /** True if the ending of the name told the type. */
+  isOfName: boolean
+  /** The value that version 0.3.0 sent, which caches may keep for a year. */
+  before: string
 }
 
-/** Checks whether a browser runs scripts in content of this media type. */
-export function isActive(type: string): boolean {
-  const [essence = ''] = type.split(';', 1)
-  return ACTIVE.has(essence) || essence.endsWith('+xml')
-}
+/** Maximum number of bytes that tell a type. */
+const LOOKED_AT_BYTES = 4096
 
-const ACTIVE = new Set(['text/html', 'text/xml', 'application/xml', 'text/xsl'])
+/** Endings of server programs. A mirrored site has their output under these names, or their source. */
+const SERVER_PROGRAMS = new Set(['.php', '.asp', '.aspx', '.jsp', '.cgi', '.cfm', '.do'])
+
+/** The last type of each decoded file. Nodes of recently read files stay in memory, so ranges need not read the start. */
+const told = new WeakMap<FileNode, { key: string; type: FileType }>()
 
 /**
- * Detects the media type. Markup other than SVG, such as HTML, counts as plain text.
+ * Returns the media type of a file: by a known ending of its name, or else by its first bytes. Reads the start of a file
+ * whose type is text or not known by its name.
  *
- * @param start the first {@link SNIFFED_BYTES} bytes, or the whole content if it is shorter
+ * @throws HoldfastError of a failed read
  */
-export function typeOfBytes(start: Uint8Array): string {
-  const text = Buffer.from(start.buffer, start.byteOffset, start.byteLength).toString('latin1')
-  const known = SIGNATURES.find(([offset, bytes]) => text.startsWith(bytes, offset))
-  if (known !== undefined) return known[2]
-  if (!isText(start)) return BINARY
-  const readable = Buffer.from(start.buffer, start.byteOffset, start.byteLength)
-    .toString()
-    .replace(/^\uFEFF/, '')
-  if (isSvg(readable)) return 'image/svg+xml'
-  return beginsAsJson(readable, start.length < SNIFFED_BYTES) ? 'application/json' : 'text/plain; charset=utf-8'
+export async function typeOfFile(blocks: BlockReader, file: FileNode, name: string): Promise<FileType> {
+  const known = typeOfName(name)
+  const earlier = earlierTypeOfName(name)
+  if (known !== null && earlier !== null && !known.startsWith('text/')) {
+    return { value: known, isOfName: true, before: earlier }
+  }
+  const key = `${known} ${earlier}`
+  const last = told.get(file)
+  if (last?.key === key) return last.type
+  const start = await readStart(blocks, file)
+  // The libraries load with the first file that needs them.
+  const { contentTypeOf } = await import('./told-by-bytes.ts')
+  const value = await contentTypeOf(known, start, file.size <= LOOKED_AT_BYTES)
+  const type = { value, isOfName: known !== null, before: earlierType(name, start) }
+  told.set(file, { key, type })
+  return type
 }
 
-/** Constructs that may precede the root element of an SVG. */
-const PROLOGUE: ReadonlyArray<[begins: string, ends: string]> = [
-  ['<?xml', '?>'],
-  ['<!--', '-->'],
-  ['<!doctype svg', '>'],
-]
-
-function isSvg(text: string): boolean {
-  for (let rest = text.trimStart(); ; ) {
-    const before = PROLOGUE.find(([begins]) => rest.slice(0, begins.length).toLowerCase() === begins)
-    if (before === undefined) return /^<svg[\s/>]/.test(rest)
-    const end = rest.indexOf(before[1])
-    if (end === -1) return false
-    rest = rest.slice(end + before[1].length).trimStart()
+/** Returns the media type of a name's ending, without parameters. Null if the ending is unknown. */
+function typeOfName(name: string): string | null {
+  // Copies of websites keep the query in the name, such as `style.css?v=2`.
+  for (const text of new Set([name, name.split('?', 1)[0] ?? ''])) {
+    const ending = extname(text).toLowerCase()
+    if (SERVER_PROGRAMS.has(ending)) return null
+    if (ending === '.car') return MEDIA_TYPE.car
+    // The library treats a name without a dot as an extension.
+    const type = ending === '' ? null : mime.getType(ending)
+    if (type !== null) return type
   }
+  return null
 }
 
-/** File signatures, with one character per byte. The first match applies. */
-const SIGNATURES: ReadonlyArray<[offset: number, bytes: string, type: string]> = [
-  [0, '\x89PNG\r\n\x1a\n', 'image/png'],
-  [0, '\xff\xd8\xff', 'image/jpeg'],
-  [0, 'GIF87a', 'image/gif'],
-  [0, 'GIF89a', 'image/gif'],
-  [8, 'WEBP', 'image/webp'],
-  [8, 'WAVE', 'audio/wav'],
-  [4, 'ftypavif', 'image/avif'],
-  [4, 'ftypM4A ', 'audio/mp4'],
-  [4, 'ftypqt  ', 'video/quicktime'],
-  [4, 'ftyp', 'video/mp4'],
-  [0, '\x1aE\xdf\xa3', 'video/webm'],
-  [0, 'OggS', 'application/ogg'],
-  [0, 'fLaC', 'audio/flac'],
-  [0, 'ID3', 'audio/mpeg'],
-  [0, '%PDF-', 'application/pdf'],
-  [0, 'PK\x03\x04', 'application/zip'],
-  [0, '\x1f\x8b\x08', 'application/gzip'],
-  [0, '\x00asm', 'application/wasm'],
-  [0, 'wOF2', 'font/woff2'],
-]
-
-const CONTROL = new Set([...Array(32).keys()].filter(code => ![9, 10, 12, 13, 27].includes(code)))
-
-function isText(start: Uint8Array): boolean {
-  if (start.some(byte => CONTROL.has(byte))) return false
-  // The last UTF-8 character may be truncated, so the check is repeated without the last one to three bytes.
-  for (let cut = 0; cut < Math.min(4, start.length || 1); cut++) {
-    try {
-      new TextDecoder('utf-8', { fatal: true }).decode(start.subarray(0, start.length - cut))
-      return true
-    } catch {
-      if (start.length < SNIFFED_BYTES) return false
-    }
-  }
-  return false
+async function readStart(blocks: BlockReader, file: FileNode): Promise<Uint8Array> {
+  const range = { start: 0, end: Math.min(LOOKED_AT_BYTES, file.size) }
+  if (file.links.length === 0) return file.inline.subarray(range.start, range.end)
+  const chunks: Uint8Array[] = []
+  for await (const chunk of streamFile(blocks, file, range)) chunks.push(chunk)
+  return Buffer.concat(chunks)
 }

@@ -1,6 +1,6 @@
 import type { ApiResponse } from '../../http/api-messages.ts'
 import { jsonResponse } from '../../http/json-body.ts'
-import { matchesAny } from '../http/etag.ts'
+import { isUnchanged } from '../http/conditions.ts'
 import { notModified } from '../http/not-modified.ts'
 import { PAGE_HEADERS } from '../pages/html.ts'
 import { listingPage } from '../pages/listing-page.ts'
@@ -21,7 +21,7 @@ export async function directoryResponse(
   const page = after === null ? '' : `_after-${Buffer.from(after).toString('base64url')}`
   const etag = `"DirIndex-${form}${LISTING_VERSION}_CID-${headerName(directory.cid)}${page}"`
   const headers = listingHeaders(lookup, etag)
-  if (matchesAny(request.header('if-none-match'), etag)) return notModified(headers)
+  if (isUnchanged(request, { etag })) return notModified(headers)
   if (request.method === 'HEAD') return { status: 200, headers: { ...headers, ...typeOf(form) }, body: null }
   const listing = await listDirectory(blocks, directory, after)
   if (form === 'json') return jsonResponse(200, listingJson(directory, listing), headers)

@@ -1,13 +1,12 @@
 import type { CID } from 'multiformats/cid'
-import type { BlockReader } from '../../content/unixfs/block-reader.ts'
-import { streamFile } from '../../content/unixfs/file-stream.ts'
 import type { FileNode } from '../../content/unixfs/node.ts'
 import type { ApiResponse } from '../../http/api-messages.ts'
 import { HASH } from '../../ipld/cid.ts'
 import { dispositionHeader } from '../http/disposition.ts'
+import { isActive } from './active-type.ts'
 import { bytesResponse } from './bytes-response.ts'
-import { headerName } from './content-headers.ts'
-import { isActive, SNIFFED_BYTES, typeOfBytes, typeOfName } from './content-type.ts'
+import { headerName, listingHeaders } from './content-headers.ts'
+import { type FileType, typeOfFile } from './content-type.ts'
 import type { Lookup } from './lookup.ts'
 
 /**
@@ -18,34 +17,37 @@ const SANDBOX = {
   'content-security-policy': 'sandbox allow-scripts allow-forms allow-popups allow-downloads allow-modals',
 } as const
 
+/** Increment the version after a change of the types told by bytes, so browsers do not keep an earlier type. */
+const TYPE_VERSION = 2
+
 /**
  * Returns a file for display in a browser.
  *
  * @param name name of the file at the end of the path; empty if unknown
  * @param cid CID of the file; for an index page, the CID of its directory
  */
-export function fileResponse(lookup: Lookup, file: FileNode, name: string, cid: CID): Promise<ApiResponse> {
-  const type = typeOfName(lookup.query.get('filename') || name)
+export async function fileResponse(lookup: Lookup, file: FileNode, name: string, cid: CID): Promise<ApiResponse> {
+  const { blocks, query, hasOwnOrigin } = lookup
   // Anyone can create an identity CID that contains a page. The gateway serves the page although nobody has pinned it.
-  const isUnpinned = lookup.blocks.root.multihash.code === HASH.identity
-  const policyOf = (known: string): Readonly<Record<string, string>> =>
-    isActive(known) && (isUnpinned || !lookup.hasOwnOrigin) ? SANDBOX : {}
+  const isUnpinned = blocks.root.multihash.code === HASH.identity
+  const told = await typeOfFile(blocks, file, query.get('filename') || name)
+  const type = isUnpinned ? withoutPages(told) : told
+  const isAsBefore = type.value === type.before
+  const etag = `"${headerName(cid)}${isAsBefore ? '' : `.v${TYPE_VERSION}`}"`
   return bytesResponse(lookup, {
     file,
-    etag: `"${headerName(cid)}"`,
-    contentType: () => type ?? sniff(lookup.blocks, file),
+    etag,
+    contentType: type.value,
     headers: {
-      ...dispositionHeader(lookup.query, { kind: null, name }),
-      ...(type !== null && policyOf(type)),
+      ...(!isAsBefore && listingHeaders(lookup, etag)),
+      ...dispositionHeader(query, { kind: null, name }),
+      ...(isActive(type.value) && (isUnpinned || !hasOwnOrigin) && SANDBOX),
       ...(isUnpinned && { 'cache-control': 'no-cache' }),
     },
-    headersOfType: policyOf,
   })
 }
 
-export async function sniff(blocks: BlockReader, file: FileNode): Promise<string> {
-  const range = { start: 0, end: Math.min(SNIFFED_BYTES, file.size) }
-  const chunks: Uint8Array[] = []
-  for await (const chunk of streamFile(blocks, file, range)) chunks.push(chunk)
-  return typeOfBytes(Buffer.concat(chunks))
+/** Nobody has stored the content of a requested identity CID, so its bytes alone never make it a page. */
+function withoutPages(type: FileType): FileType {
+  return type.isOfName || !isActive(type.value) ? type : { ...type, value: type.before }
 }

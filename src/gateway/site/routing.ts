@@ -24,6 +24,8 @@ export function siteRoute(
   }
   const uri = query.get('uri')
   if (uri !== null && /^\/ipfs\/?$/.test(request.path)) return { response: openUri(request.path, uri, at !== null) }
+  const doubled = withoutDoubledMount(request)
+  if (doubled !== null) return { response: redirect(doubled) }
   const path = parseContentPath(request.path)
   // An explicit format needs no redirect, because browsers do not render it as a page.
   if (at !== null && choice === null) return { response: isolate(request, path, at.base) }
@@ -51,6 +53,25 @@ function openUri(path: string, uri: string, isTop: boolean): ApiResponse {
   const target = encodeURIComponent(root) + (rest + query).replace(/[^\x21-\x7e]/gu, encodeURIComponent)
   const base = path.endsWith('/') ? './' : './ipfs/'
   return redirect((isTop ? '/ipfs/' : base) + target)
+}
+
+/**
+ * Returns a relative URL without the second `/ipfs` of a path, or null. Browsers make such a path of `ipfs://ipfs/<cid>`.
+ */
+function withoutDoubledMount({ path, query }: ApiRequest): string | null {
+  const [, rest = ''] = /^\/ipfs\/ipfs(\/.*)$/s.exec(path) ?? []
+  if (rest === '' || !isContentPath(`/ipfs${rest}`)) return null
+  const up = '../'.repeat(rest.split('/').length - 1)
+  return `${up}${rest.slice(1)}${query === '' ? '' : `?${query}`}`
+}
+
+function isContentPath(path: string): boolean {
+  try {
+    parseContentPath(path)
+    return true
+  } catch {
+    return false
+  }
 }
 
 function redirect(location: string): ApiResponse {

@@ -50,14 +50,23 @@ function redirectTo(lookup: Lookup, { to, status }: Redirect): ApiResponse {
   return { status, headers: { ...headers, location: to + query }, body: null }
 }
 
-/** Removes range and cache conditions from the request, because they refer to the missing page. */
+/** Headers that refer to the missing page. */
+const CONDITIONS = new Set([
+  'range',
+  'if-range',
+  'if-match',
+  'if-none-match',
+  'if-modified-since',
+  'if-unmodified-since',
+])
+
+/** Removes range and cache conditions from the request. */
 function whole(request: ApiRequest): ApiRequest {
-  const ignored = new Set(['range', 'if-range', 'if-none-match'])
   return {
     method: request.method,
     path: request.path,
     query: request.query,
-    header: name => (ignored.has(name) ? undefined : request.header(name)),
+    header: name => (CONDITIONS.has(name) ? undefined : request.header(name)),
     body: request.body,
     signal: request.signal,
     scheme: request.scheme,

@@ -1,0 +1,71 @@
+import { fileTypeFromBuffer } from 'file-type'
+import { isActive } from './active-type.ts'
+import { charsetOf } from './charset.ts'
+import { readText, typeOfText } from './text-type.ts'
+
+const BINARY = 'application/octet-stream'
+
+/**
+ * Returns a `Content-Type`, with the charset of text.
+ *
+ * @param known media type, without parameters; null if the bytes have to tell it
+ * @param start the first bytes of the content
+ * @param isWhole true if the content has no further bytes
+ */
+export async function contentTypeOf(known: string | null, start: Uint8Array, isWhole: boolean): Promise<string> {
+  const type = known ?? (await typeOfBytes(start, isWhole))
+  return type.startsWith('text/') ? type + charsetOf(type, start, isWhole) : type
+}
+
+async function typeOfBytes(start: Uint8Array, isWhole: boolean): Promise<string> {
+  const latin1 = Buffer.from(start.buffer, start.byteOffset, start.byteLength).toString('latin1')
+  if (/^[\t\n\f\r ]*%PDF-/.test(latin1)) return 'application/pdf'
+  const text = readText(start, isWhole)
+  // Any text can begin with the letters of a short signature, such as "BM" of a bitmap.
+  if (text !== null && !TEXT_SIGNATURE.test(text)) return typeOfText(text, isWhole)
+  return (await typeOfMedia(start, latin1)) ?? (text === null ? BINARY : 'text/plain')
+}
+
+/** Signatures that consist of text, which the library knows. */
+const TEXT_SIGNATURE = /^(?:GIF8[79]a|%!PS-|\{\\rtf|WEBVTT(?:[\s]|$)|BEGIN:V(?:CARD|CALENDAR)\s)/
+
+async function typeOfMedia(start: Uint8Array, latin1: string): Promise<string | null> {
+  // The library would unpack the content to look for an archive in it, and answer the same.
+  if (latin1.startsWith('\x1f\x8b')) return 'application/gzip'
+  let type: string | undefined
+  try {
+    type = (await fileTypeFromBuffer(start))?.mime
+  } catch {
+    return BINARY
+  }
+  if (type === undefined) return CUT_OFF.find(([signature]) => latin1.startsWith(signature))?.[1] ?? null
+  const isTold = DOUBTFUL.get(type)?.test(latin1) ?? !isActive(type)
+  return isTold ? (PREFERRED.get(type) ?? type) : null
+}
+
+/** Containers that the library does not recognise if their start is all that it has. */
+const CUT_OFF: ReadonlyArray<[signature: string, type: string]> = [
+  ['\x89PNG\r\n\x1a\n', 'image/png'],
+  ['II*\0', 'image/tiff'],
+  ['MM\0*', 'image/tiff'],
+  ['\x1aE\xdf\xa3', 'video/matroska'],
+  ['OggS', 'application/ogg'],
+  ['ID3', 'audio/mpeg'],
+  ['PK\x03\x04', 'application/zip'],
+  ['\x30\x26\xb2\x75\x8e\x66\xcf\x11', 'video/x-ms-asf'],
+]
+
+/** Types that the library tells by too few bytes, with all that the content has to begin with. */
+const DOUBTFUL: ReadonlyMap<string, RegExp> = new Map([
+  ['image/gif', /^GIF8[79]a/],
+  ['audio/aiff', /^FORM....AIF[CF]/s],
+  // The signature is also that of zlib, such as of Git's objects.
+  ['application/x-apple-diskimage', /^$/],
+])
+
+/** Types that browsers and other programs know better by another name. */
+const PREFERRED: ReadonlyMap<string, string> = new Map([
+  ['audio/x-m4a', 'audio/mp4'],
+  ['video/MP1S', 'video/mpeg'],
+  ['video/MP2P', 'video/mpeg'],
+])
