@@ -1,7 +1,9 @@
 import { createHash, createHmac, timingSafeEqual } from 'node:crypto'
 
-/** Maximum size in bytes of a body that a proof covers. A larger body is streamed without proof. */
+/** Maximum size in bytes of a body whose digest a proof has. A larger body is streamed. */
 export const MOST_COVERED_BYTES = 1024 * 1024
+/** Stands for the digest of a body that is streamed in sealed frames. No digest has this length. */
+const FRAMED = 'frames'
 /** In characters. */
 const LONGEST = 4_096
 
@@ -10,15 +12,32 @@ export interface Covered {
   readonly names: readonly string[]
   /** Digest of the start line and the named headers. */
   readonly head: string
-  /** Digest of the body. Null if the body is streamed. */
+  /** Digest of the body, or that sealed frames have it. Null if a node of version 0.3.0 streams the body. */
   readonly body: string | null
+  /** The header `content-length` of a body in sealed frames, which are longer. Null if it had none. */
+  readonly length?: string | null
 }
+
+/** A body that a proof covers: its bytes, or a stream. */
+export type CoverableBody = Uint8Array | 'frames' | null
 
 type Header = (name: string) => string | undefined
 
-/** @param line the start line of the message, for example its method and target */
-export function covered(line: string, names: readonly string[], header: Header, body: Uint8Array | null): Covered {
-  return { names, head: headDigest(line, names, header), body: body === null ? null : digest(body) }
+/**
+ * @param line the start line of the message, for example its method and target
+ * @param body null for a stream that an older node reads as it is
+ */
+export function covered(line: string, headers: Readonly<Record<string, string>>, body: CoverableBody): Covered {
+  const { 'content-length': length = null, ...others } = headers
+  const named = body === FRAMED ? others : headers
+  const names = Object.keys(named)
+  const head = headDigest(line, names, name => named[name])
+  if (body === FRAMED) return { names, head, body, length }
+  return { names, head, body: body === null ? null : digest(body) }
+}
+
+export function isFramed({ body }: Covered): boolean {
+  return body === FRAMED
 }
 
 export function hasHead({ names, head }: Covered, line: string, header: Header): boolean {

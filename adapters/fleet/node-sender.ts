@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import type { Clock } from '../../src/domain/clock.ts'
 import { HoldfastError } from '../../src/domain/errors.ts'
 import type { Forwarded } from '../../src/http/api-messages.ts'
-import { FORWARDED_HEADER, openAnswer, sealForwarded } from './forwarded.ts'
+import { FORWARDED_HEADER, openAnswer, sealForwarded, sealForwardedStream } from './forwarded.ts'
 import type { NodeAnswer, NodeClient, NodeRequest } from './node-client.ts'
 
 interface KnownNode {
@@ -12,6 +12,8 @@ interface KnownNode {
   isLeaving: boolean
   /** Null if the node runs version 0.2.0. Otherwise, proofs must contain the run. */
   run: string | null
+  /** True if the node reads streams in sealed frames. */
+  readsFrames: boolean
 }
 
 export interface NodeSenderParts {
@@ -74,25 +76,28 @@ export class NodeSender {
   }
 
   async #sendTo(
-    { id: node, url, run }: KnownNode,
+    { id: node, url, run, readsFrames }: KnownNode,
     { target, client, whileLeaving: _, ...request }: FleetRequest,
   ): Promise<NodeAnswer> {
     const { self, secret, clock, newNonce = randomNonce } = this.#parts
     if (run === null) throw new HoldfastError('UNAVAILABLE', `the node ${node} runs an older version: update it`)
-    const sent = asSent(request)
-    const asked = { method: request.method, target, headers: sent.headers, now: clock.now(), nonce: newNonce(), run }
+    const { body, headers } = asSent(request)
+    const asked = { method: request.method, target, headers, now: clock.now(), nonce: newNonce(), run }
     const host = client.host !== null && client.host.length > LONGEST_HOST ? null : client.host
-    const body = isWhole(sent.body) ? (sent.body ?? new Uint8Array()) : null
-    const proof = sealForwarded(secret, { ...client, host, node: self, to: node }, { ...asked, body })
+    const streamed = isWhole(body) ? null : body
+    const isFramed = streamed !== null && readsFrames
+    const covered = isFramed ? 'frames' : isWhole(body) ? (body ?? new Uint8Array()) : null
+    const proof = sealForwarded(secret, { ...client, host, node: self, to: node }, { ...asked, body: covered })
+    const { 'content-length': _length, ...others } = headers
     const down = new AbortController()
     const cancel = this.#watch(node, down)
     try {
       const answer = await this.#parts.client.send({
         ...request,
-        ...sent,
+        body: isFramed ? sealForwardedStream(secret, proof, streamed) : body,
         signal: AbortSignal.any([request.signal, down.signal]),
         url: `${url}${target}`,
-        headers: { ...sent.headers, [FORWARDED_HEADER]: proof },
+        headers: { ...(isFramed ? others : headers), [FORWARDED_HEADER]: proof },
       })
       return await this.#fromNode(node, answer, proof)
     } finally {

@@ -1,6 +1,15 @@
 import type { NodeState } from '../../src/catalogue/fleet.ts'
 import type { Sql } from './sql.ts'
 
+/**
+ * Begins the run of a node that reads streams in sealed frames. A run of version 0.3.0 has another beginning. A column
+ * would still say so after a return to 0.3.0.
+ */
+export const FRAMES_RUN = 'frames-'
+
+/** SQL condition: the node reads streams in sealed frames. */
+export const READS_FRAMES = `COALESCE(starts_with(run, '${FRAMES_RUN}'), FALSE)`
+
 /** SQL condition: the node has ended. Its row only keeps its number from being used again. */
 export const HAS_ENDED = "state IN ('retired', 'forgotten')"
 

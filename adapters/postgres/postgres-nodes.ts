@@ -5,7 +5,7 @@ import { beginRetirement } from './begin-retirement.ts'
 import { forgetNode } from './forget-node.ts'
 import { lostRecords } from './lost-records.ts'
 import { IS_THERE, NodeList } from './node-list.ts'
-import { HAS_ENDED } from './node-states.ts'
+import { HAS_ENDED, READS_FRAMES } from './node-states.ts'
 import type { Postgres } from './postgres.ts'
 
 const HEARTBEAT_MS = 5_000
@@ -56,7 +56,7 @@ export class Nodes implements FleetNodes {
     const now = this.#clock.now()
     if (this.#known === null || now >= this.#known.until || (isFresh && this.#known.isRead)) {
       const nodes = this.#database.reading.all<KnownNode>(
-        `SELECT id, number, url, ${IS_THERE} AS "isThere", leaving AS "isLeaving", run,
+        `SELECT id, number, url, ${IS_THERE} AS "isThere", leaving AS "isLeaving", run, ${READS_FRAMES} AS "readsFrames",
            state = 'forgetting' AS "isLost" FROM nodes
          WHERE id IS NOT NULL AND url IS NOT NULL AND NOT ${HAS_ENDED} ORDER BY number`,
       )

@@ -11,6 +11,7 @@ import { joinFleet } from './join-fleet.ts'
 import { migrate } from './migrate.ts'
 import { takeUp } from './move-in.ts'
 import { NodeClaim } from './node-claim.ts'
+import { FRAMES_RUN } from './node-states.ts'
 import { Postgres, type PostgresOptions } from './postgres.ts'
 import { postgresAccess } from './postgres-access.ts'
 import { PostgresCensus } from './postgres-census.ts'
@@ -38,7 +39,7 @@ export async function openShared(options: SharedOptions, name: NodeName): Promis
     const former = name.known === null ? null : new NodeClaim(name.known)
     await former?.take(connection)
     if (name.known !== null) await takeUp(database, name.known)
-    const run = randomUUID()
+    const run = `${FRAMES_RUN}${randomUUID()}`
     const { secret, returned, ...node } = await database.transaction(sql => joinFleet(sql, name, { ...options, run }))
     const claim = new NodeClaim(node.name, options.onRefusal)
     await claim.take(connection)

@@ -28,6 +28,8 @@ export interface KnownNode extends NodeAddress {
   isLeaving: boolean
   /** As {@link Fleet.run}; null if the node does not report the value. */
   run: string | null
+  /** True if the node reads streams in sealed frames. A node of version 0.3.0 gets streams as they are. */
+  readsFrames: boolean
 }
 
 /**
@@ -40,7 +42,7 @@ export interface KnownNode extends NodeAddress {
 export type NodeState = 'active' | 'retiring' | 'retired' | 'forgetting' | 'forgotten'
 
 /** A node, past ones included, as its owner sees it. Times are milliseconds since the epoch. */
-export interface ListedNode extends Omit<KnownNode, 'run' | 'isLost'> {
+export interface ListedNode extends Omit<KnownNode, 'run' | 'readsFrames' | 'isLost'> {
   /** Name of its data directory. */
   name: string
   state: NodeState

@@ -1,4 +1,5 @@
 import { createHmac } from 'node:crypto'
+import { Readable } from 'node:stream'
 import { describe, expect, test } from 'vitest'
 import {
   ANSWERED_HEADER,
@@ -7,8 +8,10 @@ import {
   type Receiver,
   receiveForwarded,
   sealForwarded,
+  sealForwardedStream,
 } from '../../../adapters/fleet/forwarded.ts'
-import { answerOfVersion1 } from '../../../adapters/fleet/node-proof.ts'
+import { answerOfVersion1, sealStatement } from '../../../adapters/fleet/node-proof.ts'
+import { wholeUpTo } from '../../../src/domain/sources.ts'
 import type { ApiRequest, ApiResponse } from '../../../src/http/api-messages.ts'
 import { collect } from '../../support/bytes.ts'
 
@@ -28,7 +31,7 @@ const ASKED = {
   method: 'POST',
   target: '/api/v3/files?cl=first',
   headers: HEADERS,
-  body: BODY as Uint8Array | null,
+  body: BODY as Uint8Array | 'frames' | null,
   now: NOW,
   run: 'this run',
 }
@@ -81,6 +84,28 @@ function nodeA(receiver: Partial<Receiver> = {}) {
   }
 }
 
+/** @returns a request with the headers of {@link ASKED}, without a body */
+function requestOf(sealed: string): ApiRequest {
+  return {
+    method: 'POST',
+    path: '/api/v3/files',
+    query: 'cl=first',
+    header: name =>
+      name === FORWARDED_HEADER ? sealed : name === 'content-length' ? undefined : HEADERS[name as 'x-api-key'],
+    body: streamOf(null),
+    signal: new AbortController().signal,
+    remoteAddress: '10.0.0.2',
+  }
+}
+
+async function* cut(bytes: Uint8Array, perPiece: number): AsyncGenerator<Uint8Array, void, undefined> {
+  for (let at = 0; at < bytes.length; at += perPiece) yield bytes.subarray(at, at + perPiece)
+}
+
+async function wholeOf(stream: AsyncIterable<Uint8Array>): Promise<Buffer> {
+  return (await wholeUpTo(stream, 1e9)) ?? Buffer.alloc(0)
+}
+
 async function* streamOf(body: ApiResponse['body']): AsyncGenerator<Uint8Array, void, undefined> {
   if (typeof body === 'string') yield Buffer.from(body)
 }
@@ -110,6 +135,60 @@ describe('a forwarded request', () => {
       expect(await a(seal(), { body, arrived: async () => body })).toEqual(another)
     }
     expect(await a(seal(), { arrived: async () => BODY })).toEqual(THEIRS)
+  })
+
+  test('has no byte of a stream that was changed, moved or cut', async () => {
+    const sealed = seal({ body: 'frames' })
+    const pieces = [Buffer.from('con'), Buffer.alloc(0), Buffer.alloc(70_000, 1), Buffer.from('tent')]
+    const content = Buffer.concat(pieces)
+    const frames = (of = sealed, secret = SECRET) => wholeOf(sealForwardedStream(secret, of, Readable.from(pieces)))
+    const received = async (wire: Uint8Array, perPiece = wire.length) => {
+      const got: Uint8Array[] = []
+      const handler = async (request: ApiRequest): Promise<ApiResponse> => {
+        expect(request.header('content-length')).toBe('7')
+        try {
+          for await (const piece of request.body) got.push(piece)
+        } catch (error) {
+          return { status: 503, headers: {}, body: (error as Error).message }
+        }
+        return { status: 200, headers: {}, body: null }
+      }
+      const node = { self: 'a', run: 'this run', secret: SECRET, now: () => NOW }
+      const body = cut(wire, perPiece)
+      const { status } = await receiveForwarded(node, handler, handler)({ ...requestOf(sealed), body })
+      return [status, Buffer.concat(got)]
+    }
+    const wire = await frames()
+    for (const perPiece of [wire.length, 1_000, 7, 1]) expect(await received(wire, perPiece)).toEqual([200, content])
+    // Three frames before the last one, which is empty: 3, 65,536, 4,464 and 4 bytes.
+    const [first, second] = [wire.subarray(0, 39), wire.subarray(39, 39 + 65_572)]
+    const changed = Buffer.from(wire)
+    changed[4 + 3 + 32 + 4 + 60_000] = 9
+    const longer = Buffer.alloc(4 + 65_537)
+    longer.writeUInt32BE(65_537)
+    const key = createHmac('sha256', SECRET).update(`holdfast 3 frames request ${sealed}`).digest()
+    const mac = createHmac('sha256', key).update(Buffer.alloc(8)).update(longer.subarray(4)).digest()
+    const con = content.subarray(0, 3)
+    const wrong: Array<[wire: Uint8Array, got: Uint8Array]> = [
+      [changed, con],
+      [Buffer.concat([first, first, wire.subarray(39)]), con],
+      [Buffer.concat([second, first, wire.subarray(39 + 65_572)]), Buffer.alloc(0)],
+      [wire.subarray(0, -36), content],
+      [wire.subarray(0, -1), content],
+      [wire.subarray(0, 2), Buffer.alloc(0)],
+      [Buffer.alloc(0), Buffer.alloc(0)],
+      [Buffer.concat([wire, Buffer.of(0)]), content],
+      [Buffer.concat([longer, mac, wire.subarray(-36)]), Buffer.alloc(0)],
+      [await frames(seal({ body: 'frames' })), Buffer.alloc(0)],
+      [await frames(sealed, Buffer.alloc(32, 8)), Buffer.alloc(0)],
+      [content, Buffer.alloc(0)],
+    ]
+    for (const [one, got] of wrong) expect(await received(one)).toEqual([503, got])
+  })
+
+  test('is accepted from version 0.3.0 with a stream without proof', async () => {
+    const a = nodeA()
+    expect(await a(seal({ body: null }))).toEqual(THEIRS)
   })
 
   test('gives its handler only proved headers', async () => {
@@ -229,13 +308,53 @@ describe('an answer to another node', () => {
     expect(await Promise.all(wrong)).toEqual(wrong.map(() => null))
   })
 
-  test('is streamed if large', async () => {
-    const body = (async function* () {
-      yield Buffer.from('a stream')
-    })()
+  test('is streamed in sealed frames if large', async () => {
     const sealed = seal()
-    const { headers } = await answered({ status: 200, headers: {}, body }, sealed)
+    const given = { status: 200, headers: { 'content-length': '8' } }
+    const { headers, body } = await answered({ ...given, body: streamOf('a stream') }, sealed)
+    expect(headers['content-length']).toBe(undefined)
+    const wire = await wholeOf(body as AsyncIterable<Uint8Array>)
+    const read = async (bytes: Uint8Array) => {
+      const opened = await openAnswer(SECRET, sealed, { status: 200, headers, body: cut(bytes, 5) })
+      return [opened?.headers, opened && (await collect(opened.body)).toString()]
+    }
+    expect(await read(wire)).toEqual([{ 'content-length': '8' }, 'a stream'])
+    const altered = Buffer.from(wire).fill('A', 4, 5)
+    for (const bytes of [altered, wire.subarray(0, -36), Buffer.from('whatever comes')]) {
+      await expect(read(bytes)).rejects.toMatchObject({ code: 'OUTCOME_UNKNOWN' })
+    }
+    const large = 1_048_577
+    const whole = await answered({ status: 200, headers: {}, body: Buffer.alloc(large) }, sealed)
+    expect((await wholeOf(whole.body as AsyncIterable<Uint8Array>)).length).toBe(large + 18 * 36)
+  })
+
+  test('to version 0.3.0 is streamed as it is', async () => {
+    const text = Buffer.from(seal().split('.')[0] ?? '', 'base64url').toString()
+    const { readsFrames: _, ...statement } = JSON.parse(text)
+    const sealed = sealStatement(SECRET, 'request', statement)
+    const { headers, body } = await answered({ status: 200, headers: {}, body: streamOf('a stream') }, sealed)
+    expect((await wholeOf(body as AsyncIterable<Uint8Array>)).toString()).toBe('a stream')
     const opened = await openAnswer(SECRET, sealed, { status: 200, headers, body: streamOf('whatever comes') })
     expect(opened && (await collect(opened.body)).toString()).toBe('whatever comes')
+  })
+
+  test('closes its source if nobody reads it', async () => {
+    const closed: string[] = []
+    const source = (name: string): AsyncIterableIterator<Uint8Array> => ({
+      [Symbol.asyncIterator]() {
+        return this
+      },
+      next: async () => ({ done: false, value: Buffer.from('on and on') }),
+      return: async () => {
+        closed.push(name)
+        return { done: true, value: undefined }
+      },
+    })
+    const sealed = seal()
+    const { headers, body } = await answered({ status: 200, headers: {}, body: source('sent') }, sealed)
+    await (body as AsyncIterable<Uint8Array>)[Symbol.asyncIterator]().return?.()
+    const opened = await openAnswer(SECRET, sealed, { status: 200, headers, body: source('received') })
+    await opened?.body[Symbol.asyncIterator]().return?.()
+    expect(closed).toEqual(['sent', 'received'])
   })
 })

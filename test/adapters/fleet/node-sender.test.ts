@@ -1,6 +1,7 @@
 import { once } from 'node:events'
 import { createServer, type RequestListener } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { Readable } from 'node:stream'
 import { expect, test } from 'vitest'
 import { ANSWERED_HEADER, receiveForwarded } from '../../../adapters/fleet/forwarded.ts'
 import { openNodeClient } from '../../../adapters/fleet/node-client.ts'
@@ -8,9 +9,11 @@ import { nodeReader } from '../../../adapters/fleet/node-reader.ts'
 import { NO_CLIENT, NodeSender } from '../../../adapters/fleet/node-sender.ts'
 import type { ApiRequest, ApiResponse } from '../../../src/http/api-messages.ts'
 import { rawBlock } from '../../gateway/world.ts'
+import { collect } from '../../support/bytes.ts'
 import { ManualClock } from '../../support/manual-clock.ts'
 
 const SECRET = new Uint8Array(32)
+const RUN = 'the run'
 const NOTHING_MORE = new AbortController().signal
 const REQUEST = { method: 'POST', target: '/', headers: {}, body: null, signal: NOTHING_MORE, client: NO_CLIENT }
 
@@ -25,7 +28,12 @@ interface Asked {
 async function asking(
   listener: RequestListener,
   use: (asked: Asked) => Promise<void>,
-  state: (isFresh?: boolean) => { isThere?: boolean; isLeaving?: boolean; run?: string | null } = () => ({}),
+  state: (isFresh?: boolean) => {
+    isThere?: boolean
+    isLeaving?: boolean
+    run?: string | null
+    readsFrames?: boolean
+  } = () => ({}),
 ): Promise<void> {
   const clock = new ManualClock(0)
   const server = createServer(listener).listen(0, '127.0.0.1')
@@ -33,7 +41,7 @@ async function asking(
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
   const client = openNodeClient()
   const known = async (isFresh?: boolean) => [
-    { id: 'there', url, isThere: true, isLeaving: false, run: 'run', ...state(isFresh) },
+    { id: 'there', url, isThere: true, isLeaving: false, run: RUN, readsFrames: true, ...state(isFresh) },
   ]
   const sender = new NodeSender({ self: 'asking', known, client, secret: SECRET, clock })
   try {
@@ -45,13 +53,23 @@ async function asking(
   }
 }
 
+interface AsNode {
+  isWhole?: boolean
+  /** Gets the body of each accepted request. */
+  body?: string[]
+}
+
 /** Answers with the proof of the named node. */
 const asNode =
-  (self: string, answer: ApiResponse, isWhole = true): RequestListener =>
+  (self: string, answer: ApiResponse, { isWhole = true, body: seen = [] }: AsNode = {}): RequestListener =>
   async (request, response) => {
+    const handler = async ({ body }: ApiRequest): Promise<ApiResponse> => {
+      seen.push((await collect(body)).toString())
+      return answer
+    }
     const otherwise = async () => ({ status: 404, headers: {}, body: null })
     const receiver = (self: string) =>
-      receiveForwarded({ self, run: 'run', secret: SECRET, now: () => 0 }, async () => answer, otherwise)
+      receiveForwarded({ self, run: RUN, secret: SECRET, now: () => 0 }, handler, otherwise)
     const taken: ApiRequest = {
       method: request.method ?? '',
       path: request.url ?? '',
@@ -63,7 +81,9 @@ const asNode =
     }
     const made = await receiver(self)(taken)
     response.writeHead(made.status, made.headers)
-    if (isWhole) response.end(made.body)
+    const { body } = made
+    if (isWhole && (body === null || typeof body === 'string')) response.end(body)
+    else if (isWhole) Readable.from(body instanceof Uint8Array ? [body] : (body ?? [])).pipe(response)
     else response.write(Buffer.from('a'), () => response.destroy())
   }
 
@@ -145,7 +165,7 @@ test('an incomplete block or another server’s answer is unavailable', async ()
   await asking(asNode('there', answer), async ({ clock, sender }) => {
     expect(await nodeReader(sender, 'there', clock).read(cid)).toEqual(bytes)
   })
-  const broken = asNode('there', answer, false)
+  const broken = asNode('there', answer, { isWhole: false })
   const stranger: RequestListener = (_, response) => void response.end(bytes)
   for (const listener of [broken, stranger]) {
     await asking(listener, async ({ clock, sender }) => {
@@ -170,7 +190,7 @@ test('sends a request again to a node that has started again', async () => {
       expect((await sender.send('there', REQUEST)).status).toBe(201)
       expect((await sender.send('there', { ...REQUEST, body: stream() })).status).toBe(503)
     },
-    isFresh => ({ run: isFresh === true ? 'run' : 'an earlier run' }),
+    isFresh => ({ run: isFresh === true ? RUN : 'an earlier run' }),
   )
   expect(requests).toHaveLength(3)
   await asking(
@@ -212,7 +232,8 @@ test('a request with a long Host is still forwarded', async () => {
 
 test('sends a whole body with its length, or streams it', async () => {
   const seen: unknown[] = []
-  const answer = asNode('there', { status: 201, headers: {}, body: null })
+  const body: string[] = []
+  const answer = asNode('there', { status: 201, headers: {}, body: null }, { body })
   const listener: RequestListener = (request, response) => {
     const { 'content-length': length, 'transfer-encoding': encoding } = request.headers
     seen.push([length, encoding])
@@ -226,12 +247,34 @@ test('sends a whole body with its length, or streams it', async () => {
       expect((await sender.send('there', { ...REQUEST, body })).status).toBe(201)
     }
   })
+  expect(body).toEqual(['whole', 'streamed', '', ''])
   expect(seen).toEqual([
     ['5', undefined],
     [undefined, 'chunked'],
     ['0', undefined],
     ['0', undefined],
   ])
+})
+
+test('streams to a node of version 0.3.0 what that version reads', async () => {
+  const received: unknown[] = []
+  const listener: RequestListener = async (request, response) => {
+    received.push([request.headers['content-length'], (await collect(request)).toString()])
+    response.end()
+  }
+  const headers = { 'content-length': '8' }
+  const stream = (async function* () {
+    yield Buffer.from('streamed')
+  })()
+  await asking(
+    listener,
+    async ({ sender }) => {
+      const answer = sender.send('there', { ...REQUEST, headers, body: stream })
+      await expect(answer).rejects.toMatchObject({ code: 'OUTCOME_UNKNOWN' })
+    },
+    () => ({ readsFrames: false }),
+  )
+  expect(received).toEqual([['8', 'streamed']])
 })
 
 test('refuses a wrong or oversized block of another node', async () => {

@@ -25,6 +25,12 @@ describe('nodes that share a catalogue', needsPostgres, () => {
       ['a', false, false, 'run'],
       ['b', false, false, null],
     ])
+    const frames = async () => (await a.all()).map(({ readsFrames }) => readsFrames)
+    expect(await frames()).toEqual([false, false])
+    await database.command("UPDATE nodes SET run = 'frames-run' WHERE name = 'b'")
+    clock.advance(2_000)
+    expect(await frames()).toEqual([false, true])
+    await database.command("UPDATE nodes SET run = NULL WHERE name = 'b'")
     await b.start()
     expect(await known()).toEqual([
       ['a', false, false, 'run'],
