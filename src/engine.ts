@@ -5,9 +5,8 @@ import type { FleetNodes } from './catalogue/fleet.ts'
 import { checkingCalls } from './config/given-calls.ts'
 import { HoldfastError } from './domain/errors.ts'
 import type { Content } from './gateway/reader/content-request.ts'
-import type { ApiHandler } from './http/api-messages.ts'
-import { errorResponse } from './http/error-response.ts'
 import type { BulkJobs } from './pins/bulk/bulk-jobs.ts'
+import { laterContent, makeBorder } from './wiring/border.ts'
 import { checkedEvents } from './wiring/checked-events.ts'
 import { publicClusters } from './wiring/clusters-module.ts'
 import type { Modules } from './wiring/container.ts'
@@ -26,14 +25,16 @@ export async function createEngine(options: EngineOptions): Promise<Engine> {
   return engineOf(setup, await startModules(setup))
 }
 
-function engineOf({ dataDir, config, events, activity, longRuns, ending }: Setup, modules: Modules): Engine {
+function engineOf(setup: Setup, modules: Modules): Engine {
+  const { dataDir, config, events, activity, longRuns, ending } = setup
   const access = modules.get(M.access)
   const clusters = modules.get(M.clusters)
-  const border = modules.get(M.http)
-  const { takedowns, reader, memory, apart } = modules.get(M.gateway)
+  const { memory, apart } = modules.get(M.earlyGateway)
+  const later = { gateway: modules.get(M.gateway), http: modules.get(M.http) }
+  const border = makeBorder(setup, { access, apart, ...later }, () => stopping !== null)
   const { collector, verifier } = modules.get(M.content)
   const { statistics, backups, reconciler } = modules.get(M.upkeep)
-  const { node } = modules.get(M.network)
+  const { node, takedowns } = modules.get(M.network)
   const fleetNodes = modules.get(M.storage).shared?.fleet?.nodes
   let stopping: Promise<void> | null = null
   const stop = async (): Promise<void> => {
@@ -42,9 +43,6 @@ function engineOf({ dataDir, config, events, activity, longRuns, ending }: Setup
     events.close()
   }
   const stopped = (): HoldfastError => new HoldfastError('UNAVAILABLE', 'the node is stopping')
-  const whileRunning = (handler: ApiHandler): ApiHandler => {
-    return async request => (stopping === null ? handler(request) : errorResponse(stopped(), ''))
-  }
   const running = (): void => {
     if (stopping !== null) throw stopped()
   }
@@ -63,7 +61,7 @@ function engineOf({ dataDir, config, events, activity, longRuns, ending }: Setup
     ...checkingCalls(upkeep, given.UPKEEP_CALLS),
     pins: checkingCalls<PinService>(modules.get(M.pins).service, given.PIN_CALLS),
     jobs: checkingCalls<BulkJobs>(modules.get(M.bulk).jobs, given.JOB_CALLS),
-    content: checkingCalls<Content>(reader, given.CONTENT_CALLS),
+    content: checkingCalls<Content>(laterContent(later.gateway), given.CONTENT_CALLS),
     clusters: checkingCalls(publicClusters(clusters, access), given.CLUSTER_CALLS),
     accounts: checkingCalls<Accounts>(access.accounts, given.ACCOUNT_CALLS),
     keys: checkingCalls<Keys>(access.keys, given.KEY_CALLS),
@@ -107,9 +105,6 @@ function engineOf({ dataDir, config, events, activity, longRuns, ending }: Setup
       given.NODE_CALLS,
     ),
     ...border,
-    api: whileRunning(border.api),
-    gateway: whileRunning(border.gateway),
-    ownGateway: whileRunning(border.ownGateway),
     dataDir,
     importRoots: modules.get(M.storage).importRoots,
     setPublicUrl: async (url, gateway) => {
@@ -122,7 +117,7 @@ function engineOf({ dataDir, config, events, activity, longRuns, ending }: Setup
     },
     shareReading: async () => {
       running()
-      return modules.get(M.sharedReading).share()
+      return (await modules.get(M.sharedReading).load()).share()
     },
     helia: async () => {
       running()

@@ -9,6 +9,7 @@ import {
   isHoldfastError,
   SCOPES,
 } from '../../src/index.ts'
+import { loadHandlers } from '../../src/wiring/loaded-handlers.ts'
 import { createConsole } from '../console/index.ts'
 import {
   connectionsOfEach,
@@ -89,6 +90,7 @@ export async function serve(args: readonly string[], env: Environment): Promise<
   try {
     // Adopts the key before the server listens, so that a server with an invalid key never appears healthy.
     const bootstrapped = await bootstrap(engine, settings.bootstrapKey)
+    await loadHandlers(engine.api, engine.gateway, engine.ownGateway)
     // Opens the gateway before the API, because the start must fail if a required gateway port is taken.
     const gateway = await openGateway(engine, settings, metrics, logger)
     readers = gateway.readers

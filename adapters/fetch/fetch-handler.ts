@@ -1,6 +1,7 @@
 import { nextTurn, turnSpent } from '../../src/concurrency/turns.ts'
 import { checkFields, type Fields } from '../../src/domain/known-fields.ts'
 import type { ApiHandler, ApiRequest, ApiResponse, BodyStream, Engine } from '../../src/index.ts'
+import { beginToLoad } from '../../src/wiring/loaded-handlers.ts'
 
 /** The parts of an engine that this adapter serves. */
 export interface FetchServedEngine {
@@ -39,6 +40,7 @@ export function toFetch(engine: FetchServedEngine, options: FetchOptions = {}): 
   checkFields(options, FIELDS, 'toFetch')
   const { prefix = '', remoteAddress, console } = options
   const mount = prefix.endsWith('/') ? prefix.slice(0, -1) : prefix
+  beginToLoad(engine.api, engine.gateway)
   return async request => {
     // A comma means several Host headers, because `Headers` joins them.
     if (request.headers.get('host')?.includes(',') === true) return severalHosts()

@@ -4,6 +4,7 @@ import type { Socket } from 'node:net'
 import { noteConnection } from '../../src/concurrency/turns.ts'
 import { checkFields, type Fields } from '../../src/domain/known-fields.ts'
 import type { ApiHandler } from '../../src/index.ts'
+import { beginToLoad } from '../../src/wiring/loaded-handlers.ts'
 import { type Refusal, refusalText, refuse } from './bare-refusal.ts'
 import { Connections, connectionsFor, descriptorLimit } from './connections.ts'
 import { createGatewayExchange, type Exchange } from './node-exchange.ts'
@@ -34,6 +35,7 @@ const FIELDS: Fields<GatewayServerOptions> = { maxConnections: true, metrics: tr
 export function createGatewayServer(gateway: ApiHandler, options: GatewayServerOptions = {}): http.Server {
   checkFields(options, FIELDS, 'createGatewayServer')
   const { maxConnections, metrics } = options
+  beginToLoad(gateway)
   const sent = (bytes: number): void => metrics?.sent('gateway', bytes)
   return serverFor(createGatewayExchange(gateway, sent), maxConnections)
 }

@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { checkFields, type Fields } from '../../src/domain/known-fields.ts'
 import type { ApiHandler, ApiRequest } from '../../src/index.ts'
+import { beginToLoad } from '../../src/wiring/loaded-handlers.ts'
 import { answersMetrics, type MeasuredEngine, type MetricsReaders, metricsResponse } from './metrics-endpoint.ts'
 import { type Exchange, exchangeBy, invitationBy } from './node-exchange.ts'
 import type { PrometheusMetrics } from './prometheus-metrics.ts'
@@ -61,6 +62,7 @@ export function createHandler(engine: ServedEngine, options: HandlerOptions = {}
 /** Creates the handler for servers that do not send `100 Continue` themselves: the exchange calls `invite`. */
 export function createExchange(engine: ServedEngine, options: HandlerOptions): Exchange {
   const prefix = mountOf(options)
+  beginToLoad(engine.api, engine.gateway)
   return exchangeBy((incoming, outgoing, invite) => serve(engine, { ...options, prefix }, incoming, outgoing, invite))
 }
 

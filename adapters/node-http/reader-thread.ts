@@ -2,7 +2,7 @@
 // event loop runs.
 import { parentPort, workerData } from 'node:worker_threads'
 import type { FinishedWork, Logger } from '../../src/index.ts'
-import { openReading } from '../../src/wiring/reading.ts'
+import { readingIn } from '../../src/wiring/reading.ts'
 import { BACKLOG } from './connections.ts'
 import { drain } from './drain.ts'
 import { createGatewayServer } from './http-server.ts'
@@ -63,7 +63,7 @@ const metrics = {
 
 Atomics.store(beats, THREAD, ownThread())
 setInterval(() => Atomics.add(beats, BEATS, 1), BEAT_MS).unref()
-const opened = openReading(reading, { logger, metrics })
+const opened = readingIn(reading, { logger, metrics })
 const server = createGatewayServer(opened.gateway, { maxConnections, metrics })
 
 parentPort?.on('message', (order: ReaderOrder) => {

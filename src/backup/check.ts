@@ -62,15 +62,8 @@ const FIELDS: Fields<CheckBackupOptions> = {
 const BATCH = 256
 const MOST_PROBLEMS = 1_000
 
-/**
- * Reads the database, the keys and every block of a backup, and compares all hashes. If the check finds problems, the
- * next backup also reads all blocks.
- *
- * @throws HoldfastError `BACKUP_UNUSABLE` if the directory contains no backup; `CONFLICT` while another process uses
- * the backup; `VALIDATION` for an unknown option
- * @example const { problems } = await checkBackup({ backup: '/backup' })
- */
-export async function checkBackup(options: CheckBackupOptions): Promise<CheckedBackup> {
+/** Does the work of `checkBackup` of the public API. */
+export async function checkedBackup(options: CheckBackupOptions): Promise<CheckedBackup> {
   checkFields(options, FIELDS, 'checkBackup')
   const directory = resolve(options.backup)
   if ((await readManifest(directory)) === null) throw unusable(directory, NO_MANIFEST)

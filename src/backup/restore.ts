@@ -79,17 +79,8 @@ const FIELDS: Fields<RestoreBackupOptions> = {
 }
 const BATCH = 256
 
-/**
- * Restores a backup into a new data directory, and checks the hash of every block. The directory is usable only when
- * all content is on the disk. A restore that was killed can be repeated.
- *
- * @throws HoldfastError `BACKUP_UNUSABLE` if the backup is incomplete; `DATA_DIR_UNUSABLE` if the directory is not
- * empty; `DATA_DIR_IN_USE` if another process owns the directory; `VALIDATION` if the directory overlaps the backup,
- * or for an unknown option; `CONFLICT` while another process writes the backup; `DATA_DIR_NEWER` if a newer version
- * wrote the backup; `BLOCK_DAMAGED` if a block is damaged and `partial` is false
- * @example const { blocks } = await restoreBackup({ backup: '/backup', dataDir: '/data' })
- */
-export async function restoreBackup(options: RestoreBackupOptions): Promise<RestoreOutcome> {
+/** Does the work of `restoreBackup` of the public API. */
+export async function restored(options: RestoreBackupOptions): Promise<RestoreOutcome> {
   checkFields(options, FIELDS, 'restoreBackup')
   const directory = resolve(options.backup)
   const dataDir = resolve(options.dataDir)

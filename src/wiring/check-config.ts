@@ -1,5 +1,6 @@
 import type { BackendKind } from '../config/backend-kind.ts'
 import { type ParsedConfig, parseConfig, withDefaults } from '../config/config.ts'
+import { loaders } from './loaders.ts'
 
 /**
  * Checks a configuration in the same way as `createEngine`, but opens nothing. Returns the configuration with defaults.
@@ -15,7 +16,7 @@ export async function checkConfig(
 ): Promise<ParsedConfig> {
   const config = parseConfig(value, source, kinds)
   // This module imports the libp2p packages for multiaddrs.
-  const { networkSettings } = await import('../network/network-settings.ts')
+  const { networkSettings } = await loaders.networkSettings()
   networkSettings(config.network ?? {})
   return withDefaults(config)
 }

@@ -1,15 +1,15 @@
 import type { CID } from 'multiformats/cid'
-import { MemoryBudget } from '../concurrency/memory-budget.ts'
 import { createGateway, gatewaySlots, openerOf } from '../gateway/gateway.ts'
 import { Egress } from '../gateway/policy/account-egress.ts'
 import { EgressCap } from '../gateway/policy/egress-cap.ts'
 import { ContentReader } from '../gateway/reader/content-reader.ts'
-import { ApartGateway } from '../gateway/site/documents-apart.ts'
-import type { GatewayStatus } from '../gateway/site/readiness.ts'
+import { type GatewayStatus, withReadiness } from '../gateway/site/readiness.ts'
+import { behindProxies } from '../http/proxies.ts'
 import { identityOf } from '../ipld/cid.ts'
 import { OwnedContent } from '../pins/owned-content.ts'
 import type { AccessModule } from './access-module.ts'
 import type { ClustersModule } from './clusters-module.ts'
+import type { EarlyGateway } from './early-gateway.ts'
 import { memoryShares } from './memory-shares.ts'
 import type { NetworkModule } from './network-module.ts'
 import type { NodesModule } from './nodes-module.ts'
@@ -26,16 +26,17 @@ interface Below {
   network: NetworkModule
   nodes: NodesModule
   pins: PinsModule
+  early: EarlyGateway
 }
 
 /** Applies the same rules to the gateway and to the content reader for the host program. */
 export function makeGateway(setup: Setup, below: Below) {
   const { config, clock, logger, metrics, activity, memoryBytes } = setup
+  const { memory, apart } = below.early
   const { takedowns } = below.network
   const shares = memoryShares(memoryBytes)
   const maxConcurrentRequests = Math.min(config.gateway.maxConcurrentRequests, shares.responses)
   const options = { ...config.gateway, maxConcurrentRequests }
-  const memory = MemoryBudget.of(shares.answers, clock)
   const dependencies = {
     memory,
     content: below.clusters.live,
@@ -67,21 +68,22 @@ export function makeGateway(setup: Setup, below: Below) {
   const cap = isCapped ? new EgressCap(clock, rootId => egress.waitOf(rootId)) : null
   const slots = gatewaySlots(options, clock)
   const parts = { ...dependencies, metrics, opener, slots, egress: egress.tally, cap }
-  const apart = new ApartGateway(config.gateway)
+  const handler = createGateway({ ...parts, apart })
+  const own = createGateway({ ...parts, options: { ...options, ownOrigin: true } })
+  const status = () => gatewayStatus(setup, below.storage)
+  const behind = behindProxies(config.trustedProxies, logger)
   return {
-    takedowns,
     options,
     slots,
-    memory,
     egress,
     cap,
     stop: () => egress.stop(),
     arrivalOf: dependencies.arrivalOf,
     reader,
-    apart,
-    handler: createGateway({ ...parts, apart }),
-    own: createGateway({ ...parts, options: { ...options, ownOrigin: true } }),
-    status: () => gatewayStatus(setup, below.storage),
+    handler,
+    gateway: behind(handler),
+    ownGateway: behind(withReadiness(own, status, config.gateway.host ?? null)),
+    status,
   }
 }
 

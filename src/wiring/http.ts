@@ -6,13 +6,13 @@ import { RememberedAnswers } from '../contract/remembered-answers.ts'
 import { routeGroups } from '../contract/routes.ts'
 import type { NodeStatus, Services } from '../contract/services.ts'
 import { VERSION } from '../domain/version.ts'
-import { withReadiness } from '../gateway/site/readiness.ts'
-import { isContentHost, withContentHosts } from '../gateway/site/subdomain.ts'
+import { withContentHosts } from '../gateway/site/subdomain.ts'
 import { createApi } from '../http/pipeline.ts'
-import { behindProxies, requestedHost } from '../http/proxies.ts'
+import { behindProxies } from '../http/proxies.ts'
 import type { AccessModule } from './access-module.ts'
 import type { BulkModule } from './bulk-module.ts'
 import type { ClustersModule } from './clusters-module.ts'
+import type { Lifecycle } from './container.ts'
 import type { ContentModule } from './content-module.ts'
 import type { GatewayModule } from './gateway-module.ts'
 import { memoryShares } from './memory-shares.ts'
@@ -41,11 +41,11 @@ interface Below {
   webhooks: WebhooksModule
 }
 
-export function makeHttp(setup: Setup, below: Below): Border {
+export type HttpModule = Pick<Border, 'api'> & Lifecycle
+
+export function makeHttp(setup: Setup, below: Below): HttpModule {
   const { trustedProxies, gateway } = setup.config
   const { host = null } = gateway
-  const { handler, own, apart, status } = below.gateway
-  const behind = behindProxies(trustedProxies, setup.logger)
   const { clock, logger, metrics } = setup
   const { member } = below.nodes
   const { authenticator, scopes, limits, audit } = below.access
@@ -61,17 +61,8 @@ export function makeHttp(setup: Setup, below: Below): Border {
     clock,
     errorAt: psaError,
   })
-  const fromClients = behind(withContentHosts(api, handler, host))
-  return {
-    api: member?.receiving(api, fromClients) ?? fromClients,
-    gateway: behind(handler),
-    ownGateway: behind(withReadiness(own, status, host)),
-    trustedProxies,
-    signInProvider: below.access.providerLogins.label,
-    documentsAt: request => apart.baseFor(request),
-    isContentHost: header =>
-      isContentHost(requestedHost(header, trustedProxies), host) || isContentHost(header('host'), host),
-  }
+  const fromClients = behindProxies(trustedProxies, logger)(withContentHosts(api, below.gateway.handler, host))
+  return { api: member?.receiving(api, fromClients) ?? fromClients }
 }
 
 function servicesOf(setup: Setup, { access, pins, upkeep, ...below }: Below): Services {
@@ -93,7 +84,7 @@ function servicesOf(setup: Setup, { access, pins, upkeep, ...below }: Below): Se
     health: { status: () => nodeStatus(setup, below.storage), storageProblem: below.storage.storageProblem },
     collector: below.content.collector,
     verifier: below.content.verifier,
-    takedowns: below.gateway.takedowns,
+    takedowns: below.network.takedowns,
     egress: below.gateway.egress,
     webhooks: below.webhooks.webhooks,
     fleet: below.storage.shared?.fleet?.nodes ?? null,

@@ -44,16 +44,8 @@ export interface MovedCatalogue {
   removed: number
 }
 
-/**
- * Moves the catalogue of a data directory into PostgreSQL, which a single commit completes. If a move is interrupted,
- * run it again: before the commit it starts over, and after the commit it only finishes the work.
- * @throws HoldfastError `CONFLICT` if the database is not empty, or if the directory changed during the move;
- * `CONFIG_INVALID` if another database has the catalogue of the directory, or if `catalogue` is missing;
- * `DATA_DIR_IN_USE`, `DATA_DIR_UNUSABLE`, `DATA_DIR_NEWER`, `UNAVAILABLE`, `OUTCOME_UNKNOWN`; `VALIDATION`
- * for an unknown option
- * @example await moveCatalogue({ dataDir: '/data', to: 'postgres://localhost/holdfast', catalogue: postgres })
- */
-export async function moveCatalogue(options: MoveCatalogueOptions): Promise<MovedCatalogue> {
+/** Does the work of `moveCatalogue` of the public API. */
+export async function movedCatalogue(options: MoveCatalogueOptions): Promise<MovedCatalogue> {
   checkFields(options, FIELDS, 'moveCatalogue')
   const { dataDir, to, onProgress = () => undefined } = options
   const adapter = neededAdapter(options.catalogue)

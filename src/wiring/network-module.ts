@@ -7,8 +7,7 @@ import { nodeFileSystem } from '../disk/node-file-system.ts'
 import type { Clock } from '../domain/clock.ts'
 import { PeerBlocks } from '../gateway/policy/peer-blocks.ts'
 import { Takedowns } from '../gateway/policy/takedowns.ts'
-import { loadNetwork } from '../network/load-network.ts'
-import type { Connection, NetworkNode } from '../network/network-node.ts'
+import type { Connection, NetworkNode, NetworkOptions } from '../network/network-node.ts'
 import type { ClustersModule } from './clusters-module.ts'
 import type { Setup } from './setup.ts'
 import type { StorageModule } from './storage-module.ts'
@@ -17,11 +16,15 @@ const RETRY_MS = 400
 
 export type NetworkModule = ReturnType<typeof makeNetwork>
 
-/** Creates the module with `node` as null, until the network has started. */
+/**
+ * Creates the module with `node` as null, until the network has started.
+ * @param load loads the large packages of the network, which an engine without a network never needs
+ */
 export function makeNetwork(
   { dataDir, config, clock, logger, fileSystem = nodeFileSystem }: Setup,
   { datastore, threads, shared, withheld, reach }: StorageModule,
   { live, registry, reachableAt }: ClustersModule,
+  load: () => Promise<{ startNetwork: (options: NetworkOptions) => Promise<NetworkNode> }>,
 ) {
   const walker = new ReachWalker(reach, id => registry.readerOf(id))
   const withholding = new Withholding({ table: withheld, walks: reach, walker, clock, logger })
@@ -52,7 +55,8 @@ export function makeNetwork(
       withholding.start()
       if (config.network?.enabled !== true) return
       const hash = pooledHash(threads)
-      const started = await loadNetwork({ config: config.network, blocks, datastore, clock, logger, hash })
+      const { startNetwork } = await load()
+      const started = await startNetwork({ config: config.network, blocks, datastore, clock, logger, hash })
       node = started
       reachableAt(() => started.addresses())
     },

@@ -11,7 +11,7 @@ import { pagedFileSystem } from '../disk/node-file-system.ts'
 import { systemClock as clock } from '../domain/clock.ts'
 import { HoldfastError } from '../domain/errors.ts'
 import { type Logger, silentLogger } from '../domain/logger.ts'
-import { type Metrics, silentMetrics } from '../domain/metrics.ts'
+import { silentMetrics } from '../domain/metrics.ts'
 import { createGateway, gatewaySlots } from '../gateway/gateway.ts'
 import { EgressCap } from '../gateway/policy/egress-cap.ts'
 import { EgressTally, REPORT_MS } from '../gateway/policy/egress-tally.ts'
@@ -20,28 +20,14 @@ import { type GatewayStatus, withReadiness } from '../gateway/site/readiness.ts'
 import { AskedContent } from '../gateway/source/asked-content.ts'
 import type { ArrivalOf } from '../gateway/source/root-opener.ts'
 import type { ReadingData, SharedReading } from '../gateway/source/shared-reading.ts'
-import type { ApiHandler } from '../http/api-messages.ts'
 import { errorResponse } from '../http/error-response.ts'
 import { behindProxies } from '../http/proxies.ts'
 import { type DagIdentity, identityOf } from '../ipld/cid.ts'
 import { BlockTable } from '../ledger/block-table.ts'
 import { HeldRoots } from '../ledger/held-roots.ts'
 import { RootTable } from '../ledger/root-table.ts'
-import { Database } from '../storage/database.ts'
-
-/** Logger and metrics of a reader thread. */
-export interface ReadingMeans {
-  /** Default: discards all messages. */
-  logger?: Logger
-  metrics?: Pick<Metrics, 'request' | 'finished'>
-}
-
-/** Gateway of a reader thread. */
-export interface Reading {
-  /** Handles requests in the same way as `engine.ownGateway`. */
-  readonly gateway: ApiHandler
-  close(): void
-}
+import type { Database } from '../storage/database.ts'
+import { databaseOf, type Reading, type ReadingMeans } from './open-reading.ts'
 
 /** Maximum number of concurrent calls from one thread to the engine, by kind of call. */
 const MAX_CALLS = {
@@ -55,18 +41,16 @@ const MAX_CALLS = {
 }
 
 /**
- * Opens a gateway in this thread for the data of an engine in another thread. All threads share leases, slots and
- * takedowns. The caller closes the gateway.
- * @throws HoldfastError `DATA_DIR_UNUSABLE` if the database cannot be opened
- * @example const { gateway } = openReading(workerData)
+ * Does the work of `openReading`. A thread of the server loads this file at once.
+ * @param database is closed with the gateway
  */
-export function openReading(
+export function readingIn(
   reading: Pick<SharedReading, 'data' | 'port'>,
   { logger = silentLogger, metrics = silentMetrics }: ReadingMeans = {},
+  database: Database = databaseOf(reading),
 ): Reading {
   const { port } = reading
   const data = reading.data as ReadingData
-  const database = new Database(data.database, { readonly: true })
   const calls = new PortCalls(port, MAX_CALLS)
   let isOver = false
   port.on('close', () => {

@@ -49,14 +49,8 @@ export interface ReplaceDataKeyOptions {
 
 const FIELDS: Fields<ReplaceDataKeyOptions> = { forgetSecrets: true, database: true, catalogue: true }
 
-/**
- * Replaces the lost `data.key` of a data directory and deletes all secrets encrypted with that key. No engine may use
- * the directory.
- * @throws HoldfastError `CONFLICT` if the key works, or if other nodes have the key; `CONFIG_INVALID` if `database` is
- * not the catalogue of the directory; `DATA_DIR_IN_USE`, `DATA_DIR_UNUSABLE`, `DATA_DIR_NEWER`
- * @example await replaceDataKey('/data', { forgetSecrets: true })
- */
-export async function replaceDataKey(dataDir: string, options: ReplaceDataKeyOptions = {}): Promise<LostSecrets> {
+/** Does the work of `replaceDataKey` of the public API. */
+export async function replacedDataKey(dataDir: string, options: ReplaceDataKeyOptions = {}): Promise<LostSecrets> {
   checkFields(options, FIELDS, 'replaceDataKey')
   const { forgetSecrets = false, database: url, catalogue: adapter } = options
   const outside = catalogueDatabase(url, adapter)

@@ -1,5 +1,6 @@
 import { join } from 'node:path'
 import { MessageChannel, type MessagePort } from 'node:worker_threads'
+import type { MemoryBudget } from '../concurrency/memory-budget.ts'
 import { answerCalls } from '../concurrency/port-calls.ts'
 import { MOST_HOLDERS } from '../concurrency/slot-rows.ts'
 import { DATABASE, TAKEDOWNS } from '../disk/file-names.ts'
@@ -26,6 +27,7 @@ interface Below {
   clusters: ClustersModule
   network: NetworkModule
   gateway: GatewayModule
+  memory: MemoryBudget
 }
 
 export function makeSharedReading(setup: Setup, below: Below) {
@@ -36,7 +38,8 @@ export function makeSharedReading(setup: Setup, below: Below) {
     if (holder === undefined) {
       throw new HoldfastError('UNAVAILABLE', `reading is shared with ${MOST_HOLDERS - 1} threads already`)
     }
-    const { slots, memory, options } = below.gateway
+    const { memory } = below
+    const { slots, options } = below.gateway
     const leases = below.content.leases.share()
     const channel = new MessageChannel()
     const close = answer(channel.port1, setup, below)

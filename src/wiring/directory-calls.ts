@@ -1,0 +1,55 @@
+import type { CheckBackupOptions, CheckedBackup } from '../backup/check.ts'
+import type { RestoreBackupOptions, RestoreOutcome } from '../backup/restore.ts'
+import { loaders } from './loaders.ts'
+import type { MoveCatalogueOptions, MovedCatalogue } from './move-catalogue.ts'
+import type { LostSecrets, ReplaceDataKeyOptions } from './replace-data-key.ts'
+
+/**
+ * Reads the database, the keys and every block of a backup, and compares all hashes. If the check finds problems, the
+ * next backup also reads all blocks.
+ *
+ * @throws HoldfastError `BACKUP_UNUSABLE` if the directory contains no backup; `CONFLICT` while another process uses
+ * the backup; `VALIDATION` for an unknown option
+ * @example const { problems } = await checkBackup({ backup: '/backup' })
+ */
+export async function checkBackup(options: CheckBackupOptions): Promise<CheckedBackup> {
+  return (await loaders.checkBackup()).checkedBackup(options)
+}
+
+/**
+ * Restores a backup into a new data directory, and checks the hash of every block. The directory is usable only when
+ * all content is on the disk. A restore that was killed can be repeated.
+ *
+ * @throws HoldfastError `BACKUP_UNUSABLE` if the backup is incomplete; `DATA_DIR_UNUSABLE` if the directory is not
+ * empty; `DATA_DIR_IN_USE` if another process owns the directory; `VALIDATION` if the directory overlaps the backup,
+ * or for an unknown option; `CONFLICT` while another process writes the backup; `DATA_DIR_NEWER` if a newer version
+ * wrote the backup; `BLOCK_DAMAGED` if a block is damaged and `partial` is false
+ * @example const { blocks } = await restoreBackup({ backup: '/backup', dataDir: '/data' })
+ */
+export async function restoreBackup(options: RestoreBackupOptions): Promise<RestoreOutcome> {
+  return (await loaders.restoreBackup()).restored(options)
+}
+
+/**
+ * Moves the catalogue of a data directory into PostgreSQL, which a single commit completes. If a move is interrupted,
+ * run it again: before the commit it starts over, and after the commit it only finishes the work.
+ * @throws HoldfastError `CONFLICT` if the database is not empty, or if the directory changed during the move;
+ * `CONFIG_INVALID` if another database has the catalogue of the directory, or if `catalogue` is missing;
+ * `DATA_DIR_IN_USE`, `DATA_DIR_UNUSABLE`, `DATA_DIR_NEWER`, `UNAVAILABLE`, `OUTCOME_UNKNOWN`; `VALIDATION`
+ * for an unknown option
+ * @example await moveCatalogue({ dataDir: '/data', to: 'postgres://localhost/holdfast', catalogue: postgres })
+ */
+export async function moveCatalogue(options: MoveCatalogueOptions): Promise<MovedCatalogue> {
+  return (await loaders.moveCatalogue()).movedCatalogue(options)
+}
+
+/**
+ * Replaces the lost `data.key` of a data directory and deletes all secrets encrypted with that key. No engine may use
+ * the directory.
+ * @throws HoldfastError `CONFLICT` if the key works, or if other nodes have the key; `CONFIG_INVALID` if `database` is
+ * not the catalogue of the directory; `DATA_DIR_IN_USE`, `DATA_DIR_UNUSABLE`, `DATA_DIR_NEWER`
+ * @example await replaceDataKey('/data', { forgetSecrets: true })
+ */
+export async function replaceDataKey(dataDir: string, options: ReplaceDataKeyOptions = {}): Promise<LostSecrets> {
+  return (await loaders.replaceDataKey()).replacedDataKey(dataDir, options)
+}

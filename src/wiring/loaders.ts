@@ -1,0 +1,17 @@
+/**
+ * Loaders of everything that an engine does not need to keep content: a process loads these files when something first
+ * uses them. No other file of `src` has an `import()`.
+ */
+export const loaders = {
+  network: () => import('../network/network-node.ts'),
+  networkSettings: () => import('../network/network-settings.ts'),
+  gateway: () => import('./gateway-module.ts'),
+  sharedReading: () => import('./shared-reading-module.ts'),
+  http: () => import('./http.ts'),
+  checkBackup: () => import('../backup/check.ts'),
+  restoreBackup: () => import('../backup/restore.ts'),
+  moveCatalogue: () => import('./move-catalogue.ts'),
+  replaceDataKey: () => import('./replace-data-key.ts'),
+  reading: () => import('./reading.ts'),
+  errorResponse: () => import('../http/error-response.ts'),
+}
