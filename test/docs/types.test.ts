@@ -34,7 +34,6 @@ const CLASSES: Readonly<Record<string, readonly string[]>> = {
 const FUNCTIONS: Readonly<Record<string, readonly string[]>> = {
   holdfast: [
     'src/engine.ts',
-    'src/backup/{check,restore}.ts',
     'src/concurrency/work.ts',
     'src/config/{config,config-json-schema}.ts',
     'src/content/car/car-reader.ts',
@@ -42,7 +41,7 @@ const FUNCTIONS: Readonly<Record<string, readonly string[]>> = {
     'src/domain/errors.ts',
     'src/http/proxies.ts',
     'src/storage/{compact-database,rehearse-upgrade,schema-version}.ts',
-    'src/wiring/{check-config,connect-accounts,move-catalogue,open-accounts,reading,replace-data-key}.ts',
+    'src/wiring/{check-config,connect-accounts,directory-calls,later-reading,open-accounts}.ts',
   ],
   'holdfast/console': ['adapters/console/console-handler.ts'],
   'holdfast/fastify': ['adapters/fastify/plugin.ts'],
