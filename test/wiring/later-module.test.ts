@@ -1,0 +1,61 @@
+import { execFile } from 'node:child_process'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { describe, expect, test } from 'vitest'
+import { LaterModule } from '../../src/wiring/later-module.ts'
+
+const TOOL = join(import.meta.dirname, '../../tools/loaded-files.ts')
+
+/** Rooms that an engine without network loads only for what it serves. */
+const SERVED = /^src\/(contract\/(?!remembered-answers)|gateway\/(?!policy\/|site\/(documents-apart|subdomain)))/
+
+describe('a module that is loaded later', () => {
+  test('is made and started once for all callers', async () => {
+    const told: string[] = []
+    const later = new LaterModule(async () => {
+      told.push('made')
+      return { start: async () => void told.push('started') }
+    })
+    expect(later.made).toBeNull()
+    const [first, second] = await Promise.all([later.load(), later.load()])
+    expect([first === second, later.made === first, told]).toEqual([true, true, ['made', 'started']])
+  })
+
+  test('is made again after a failure', async () => {
+    let calls = 0
+    const later = new LaterModule(async () => {
+      if (calls++ === 0) throw new Error('the file cannot be read')
+      return {}
+    })
+    await expect(later.load()).rejects.toThrow('the file cannot be read')
+    await expect(later.load()).resolves.toEqual({})
+  })
+
+  test('is stopped once it is loaded, because a stop waits for the load', async () => {
+    const told: string[] = []
+    const file = Promise.withResolvers<void>()
+    const later = new LaterModule(async () => {
+      await file.promise
+      return { start: async () => void told.push('started'), stop: async () => void told.push('stopped') }
+    })
+    const loaded = later.load()
+    const stopped = later.stop().then(() => told.push('end of the stop'))
+    file.resolve()
+    await expect(loaded).rejects.toMatchObject({ code: 'UNAVAILABLE' })
+    await stopped
+    expect(told).toEqual(['end of the stop'])
+  })
+
+  test('refuses to load after a stop, without reading a file', async () => {
+    const later = new LaterModule(() => Promise.reject(new Error('it was read')))
+    await later.stop()
+    await expect(later.load()).rejects.toMatchObject({ code: 'UNAVAILABLE' })
+  })
+})
+
+test('an engine that keeps content loads neither API nor gateway', async () => {
+  const { stdout } = await promisify(execFile)(process.execPath, [TOOL, '--files'])
+  const files = stdout.trim().split('\n')
+  expect(files).toContain('src/pins/pin-service.ts')
+  expect(files.filter(path => SERVED.test(path))).toEqual([])
+})
