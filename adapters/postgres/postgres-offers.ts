@@ -1,16 +1,16 @@
-import type { StatusChange } from '../../src/catalogue/fetches.ts'
 import type { Offer, Offers, SetBack } from '../../src/catalogue/offers.ts'
-import { compareOffered, type OfferedRecord, repairOf } from '../../src/catalogue/rules/offer-rules.ts'
-import type { ReconciliationParts } from '../../src/catalogue/rules/reconciliation-rules.ts'
-import { isSound, RECORDS_AFTER, type WrongRecord } from '../../src/catalogue/rules/reconciliation-rules.ts'
-import type { HeldRecord } from '../../src/catalogue/rules/removal-rules.ts'
+import { compareOffered, isHeld, type OfferedRecord, repairOf } from '../../src/catalogue/rules/offer-rules.ts'
+import type { CatalogueRecord, ReconciliationParts } from '../../src/catalogue/rules/reconciliation-rules.ts'
+import { foundRecord, RECORDS_AFTER, type WrongRecord } from '../../src/catalogue/rules/reconciliation-rules.ts'
+import { selectList } from '../../src/catalogue/rules/statement.ts'
 import { isHoldfastError } from '../../src/domain/errors.ts'
 import type { DagIdentity } from '../../src/ipld/cid.ts'
+import { BACKEND_ID } from './backends.ts'
 import type { ContentParts } from './content-change.ts'
 import { roomForWhole } from './lost-pace.ts'
 import { IS_GIVEN_UP } from './node-states.ts'
+import { assignOffers, endOffers, findTakers, IS_REMOVED } from './offer-takers.ts'
 import { PostgresDriver } from './postgres-driver.ts'
-import { RECORD_COLUMNS } from './record-rows.ts'
 import { NEWEST_SET_BACK } from './schema-set-backs.ts'
 import type { Sql } from './sql.ts'
 
@@ -22,16 +22,37 @@ const FINISH = `UPDATE nodes SET offered = $2, offer_place = NULL
 const PENDING = `SELECT id, problem FROM set_backs
   WHERE id = (${NEWEST_SET_BACK}) AND id IS DISTINCT FROM (SELECT offered FROM nodes WHERE name = $1)`
 const INSERT = `
-  INSERT INTO offers (record_id, node, cluster_id, hold_id, root_id)
-  SELECT record_id, $1, cluster_id, hold_id, root_id
-  FROM unnest($2::text[], $3::text[], $4::text[], $5::bigint[]) AS one (record_id, cluster_id, hold_id, root_id)
+  INSERT INTO offers (record_id, node, cluster_id, hold_id, root_id, taker)
+  SELECT record_id, $1, cluster_id, hold_id, root_id, taker
+  FROM unnest($2::text[], $3::text[], $4::text[], $5::bigint[], $6::text[])
+    AS one (record_id, cluster_id, hold_id, root_id, taker)
   ON CONFLICT (record_id, node) DO NOTHING RETURNING hold_id AS "holdId"`
+/**
+ * Selects the offers that a node takes. The node of the cluster takes an offer of the version before, which names no
+ * node. The content of a removed record waits for the end of its undo period.
+ */
+const IN_ORDER = '(record_id, offers.node) > ($2, $3) ORDER BY record_id, offers.node LIMIT $4'
 const OPEN = `
-  SELECT record_id AS "recordId", offers.node, nodes.id AS "nodeId", codec, multihash
-  FROM offers LEFT JOIN records ON records.id = record_id LEFT JOIN nodes ON nodes.name = offers.node
-  WHERE offers.cluster_id = $1 AND record_id > $2 AND (${IS_GIVEN_UP}) IS NOT TRUE ORDER BY record_id LIMIT $3`
+  SELECT record_id AS "recordId", offers.node, offers.cluster_id AS "clusterId", "nodeId",
+    records.codec, records.multihash, ${BACKEND_ID} AS "backendId", "isGivenUp"
+      OR (records.id IS NULL AND ${IS_REMOVED}) AS "isLeft"
+  FROM (
+    (SELECT * FROM offers WHERE taker = $1 AND ${IN_ORDER})
+    UNION ALL (SELECT * FROM offers WHERE taker IS NULL AND cluster_id = ANY($5) AND ${IN_ORDER})
+    ORDER BY record_id, node LIMIT $4) AS offers
+  JOIN (SELECT name, id AS "nodeId", ${IS_GIVEN_UP} AS "isGivenUp" FROM nodes) AS giver ON giver.name = offers.node
+  LEFT JOIN records ON records.id = record_id
+  LEFT JOIN holds ON holds.id = records.hold_id AND holds.node = $1
+  LEFT JOIN roots ON roots.id = CASE
+    WHEN holds.id IS NOT NULL THEN records.root_id WHEN offers.node = $1 THEN offers.root_id END
+  ORDER BY record_id, offers.node`
+const RECORD = `SELECT ${selectList(foundRecord).postgres} FROM records WHERE id = $1`
+const TAKEN = `${RECORD} AND EXISTS (SELECT 1 FROM offers WHERE record_id = $1 AND node = $2)`
+const NOTHING = { isEnded: false, changes: [] }
 
 type Nullable<Row> = { [Name in keyof Row]: Row[Name] | null }
+/** `isLeft` is true for an offer that cannot be taken now. */
+type Found = Omit<Offer, 'dag'> & Nullable<DagIdentity> & { isLeft: boolean }
 
 /** Places holds for records of a database that was set back, and offers content to other nodes. */
 export class PostgresOffers implements Offers {
@@ -65,7 +86,8 @@ export class PostgresOffers implements Offers {
       const count = await database.command(FINISH, [this.#node, setBack.id, after])
       return { isDone: count === 1, changes: [] }
     }
-    const { wrong, others } = await compareOffered(found, { ledger: this.#parts.ledger, node: this.#node, homes })
+    const takers = await findTakers(this.#sql, this.#node)
+    const { wrong, others } = await compareOffered(found, { ledger: this.#parts.ledger, homes, takers })
     const { first, later } = await this.#paced(wrong)
     const changes = first.length === 0 ? [] : await this.#mend(first, now)
     await this.#offer([...others, ...later])
@@ -81,11 +103,20 @@ export class PostgresOffers implements Offers {
     return found.map(({ node }) => node)
   }
 
-  async open({ clusterId, after, limit }: Parameters<Offers['open']>[0]): Promise<Offer[]> {
-    const found = await this.#sql.all<Omit<Offer, 'dag'> & Nullable<DagIdentity>>(OPEN, [clusterId, after, limit])
-    return found.map(({ codec, multihash, ...offer }) => {
-      return { ...offer, dag: codec === null || multihash === null ? null : { codec, multihash } }
-    })
+  assign(): Promise<void> {
+    return assignOffers(this.#parts)
+  }
+
+  async open({ homes, after, limit }: Parameters<Offers['open']>[0]) {
+    const { recordId = '', node = '' } = after ?? {}
+    const found = await this.#sql.all<Found>(OPEN, [this.#node, recordId, node, limit, [...homes.keys()]])
+    const offers = found.filter(({ isLeft }) => !isLeft)
+    return {
+      offers: offers.map(({ codec, multihash, isLeft: _, ...offer }): Offer => {
+        return { ...offer, dag: codec === null || multihash === null ? null : { codec, multihash } }
+      }),
+      last: found.length < limit ? null : (found.at(-1) ?? null),
+    }
   }
 
   has(backendId: number, dag: DagIdentity): boolean {
@@ -94,22 +125,20 @@ export class PostgresOffers implements Offers {
     return root !== undefined && !ledger.isLostFrom(root.id)
   }
 
-  async take(offer: Offer, { backendId, brought, now }: Parameters<Offers['take']>[1]): Promise<StatusChange[]> {
+  async take(offer: Offer, { backendId, brought, now }: Parameters<Offers['take']>[1]) {
     const { holds } = this.#parts
     const placed =
       brought === null
         ? []
         : await holds.place([{ backendId, stagedRootId: brought.stagedRootId, dag: brought.dag, ends: null }])
     try {
-      const record = await this.#record(offer.recordId)
-      const isWrong = record !== undefined && !isSound(this.#parts.ledger, record, backendId)
-      if (isWrong && (await roomForWhole(this.#sql, record.accountId)) === 0) return []
-      const changes = isWrong ? await this.#mend([{ record, kind: repairOf(record), backendId }], now) : []
-      const mended = isWrong ? await this.#record(offer.recordId) : record
-      // The record has changed during the repair. The next attempt repairs it.
-      if (mended !== undefined && !isSound(this.#parts.ledger, mended, backendId)) return changes
-      await this.#end('record_id = $1 AND node = $2', [offer.recordId, offer.node])
-      return changes
+      if (await this.#endIfSound(offer)) return { isEnded: true, changes: [] }
+      const record = await this.#sql.first<CatalogueRecord>(TAKEN, [offer.recordId, offer.node])
+      // Another node may have ended the offer, because it has the content.
+      if (record === undefined || (await roomForWhole(this.#sql, record.accountId)) === 0) return NOTHING
+      const changes = await this.#mend([{ record, kind: repairOf(record), backendId }], now)
+      // A record that has changed during the repair is repaired by the next attempt.
+      return { isEnded: await this.#endIfSound(offer), changes }
     } finally {
       await holds.discard(placed.flatMap(hold => hold?.id ?? []))
     }
@@ -117,6 +146,22 @@ export class PostgresOffers implements Offers {
 
   get #node(): string {
     return this.#parts.holds.node
+  }
+
+  /**
+   * Ends the offers of all nodes for a record if this node has its content, with its hold, or if the record is gone.
+   * Returns whether they have ended.
+   */
+  async #endIfSound({ recordId }: Offer): Promise<boolean> {
+    const { ledger } = this.#parts
+    const record = await this.#sql.first<CatalogueRecord>(RECORD, [recordId])
+    if (record !== undefined) {
+      const own = record.node === this.#node ? record.own : null
+      const root = own === null ? undefined : ledger.find(own, record)
+      if (!isHeld(ledger, record, own) || root === undefined || ledger.isLostFrom(root.id)) return false
+    }
+    await endOffers(this.#parts, `record_id = $1 AND NOT ${IS_REMOVED}`, [recordId])
+    return true
   }
 
   /** Divides records whose content this node has. It offers the later ones to itself, until webhooks have room. */
@@ -128,7 +173,7 @@ export class PostgresOffers implements Offers {
       first.push(...records.slice(0, room))
       for (const { record, backendId } of records.slice(room)) {
         const root = this.#parts.ledger.find(backendId, record)
-        if (root !== undefined) later.push({ record, root })
+        if (root !== undefined) later.push({ record, root, taker: this.#node })
       }
     }
     return { first, later }
@@ -163,6 +208,7 @@ export class PostgresOffers implements Offers {
           ...of,
           ids,
           placed.map(({ rootId }) => rootId),
+          found.map(({ taker }) => taker),
         ])
         await holds.use(
           sql,
@@ -176,30 +222,8 @@ export class PostgresOffers implements Offers {
 
   /** Ends the offers of an earlier set-back. */
   async #withdraw(): Promise<void> {
-    for (let ended = STEP; ended === STEP; ) {
-      ended = await this.#end(
-        `record_id = ANY (ARRAY(SELECT record_id FROM offers WHERE node = $2 ORDER BY record_id LIMIT $1)) AND node = $2`,
-        [STEP, this.#node],
-      )
-    }
-  }
-
-  async #end(condition: string, params: readonly (string | number)[]): Promise<number> {
-    const { database, holds } = this.#parts
-    return database.transaction(async sql => {
-      const ended = await sql.all<{ holdId: string }>(
-        `DELETE FROM offers WHERE ${condition} RETURNING hold_id AS "holdId"`,
-        params,
-      )
-      await holds.void(
-        sql,
-        ended.map(({ holdId }) => holdId),
-      )
-      return ended.length
-    })
-  }
-
-  #record(id: string): Promise<HeldRecord | undefined> {
-    return this.#sql.first<HeldRecord>(`SELECT ${RECORD_COLUMNS}, hold_id AS "holdId" FROM records WHERE id = $1`, [id])
+    const some = 'ARRAY(SELECT record_id FROM offers WHERE node = $1 ORDER BY record_id LIMIT $2)'
+    const condition = `record_id = ANY (${some}) AND node = $1`
+    while ((await endOffers(this.#parts, condition, [this.#node, STEP])) === STEP);
   }
 }

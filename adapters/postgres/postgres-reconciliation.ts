@@ -132,7 +132,7 @@ export class PostgresReconciliation implements ReconciliationParts {
       return await database.transaction(async sql => {
         const change = await ContentChange.begin(sql, this.#parts, [record.accountId])
         const [current] = await lockRecords(sql, [record.id])
-        if (current === undefined || current.status !== record.status) return []
+        if (current?.status !== record.status || current.holdId !== record.holdId) return []
         if (kind === 'record-unheld') {
           await holds.use(sql, [hold.id])
           await sql.run('UPDATE records SET hold_id = $2, root_id = $3 WHERE id = $1', [

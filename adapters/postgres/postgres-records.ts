@@ -15,10 +15,25 @@ import { RecordLists } from './record-lists.ts'
 import { foundBy } from './record-rows.ts'
 import type { Sql } from './sql.ts'
 
-/** Locks the records in the order of their ids, to avoid deadlocks. */
-const REMOVE = `
-  DELETE FROM records WHERE id = ANY(ARRAY(SELECT id FROM records WHERE id = ANY($1) ORDER BY id FOR UPDATE))
-  RETURNING ${selectList(heldRecord).postgres}`
+/**
+ * Returns a statement that deletes records. Locks them in the order of their ids, to avoid deadlocks.
+ *
+ * @param offers a statement that returns the holds of offers for them
+ */
+const removalWith = (offers: string): string => `
+  WITH gone AS (
+    DELETE FROM records WHERE id = ANY(ARRAY(SELECT id FROM records WHERE id = ANY($1) ORDER BY id FOR UPDATE))
+    RETURNING ${selectList(heldRecord).postgres}
+  ), offered AS (${offers})
+  SELECT *, ARRAY(SELECT hold_id FROM offered WHERE record_id = gone.id) AS offered FROM gone`
+const END_OFFERS = 'DELETE FROM offers WHERE record_id = ANY($1) RETURNING record_id, hold_id'
+const REMOVE = removalWith(END_OFFERS)
+/** The content of offers stays for an undo. */
+const KEEP = removalWith('SELECT record_id, hold_id FROM offers WHERE record_id = ANY($1)')
+const OFFERED = `SELECT hold_id AS "holdId" FROM offers WHERE record_id = $1`
+
+type Removed = HeldRecord & { offered: string[] }
+type HoldRow = { hold_id: string }
 
 const COUNTERS = `SELECT id, ${selectList(accountUsage).postgres} FROM accounts WHERE id = ANY($1)`
 
@@ -29,17 +44,18 @@ export function postgresRecords(parts: ContentParts, clock: Clock): Pick<Catalog
   const counters = accountReads<AccountUsage & { id: string }>(database, COUNTERS)
   const driver = new PostgresDriver(database)
   const earlier = (now: number): Promise<number> => earlierTime(database.reading, clock, now)
-  const removing = (release: (sql: Sql, ids: string[]) => Promise<void>) => (records: readonly RecordRow[]) =>
-    ownStep(async sql => {
-      const ids = records.map(({ id }) => id)
-      const removed = new Map((await sql.all<HeldRecord>(REMOVE, [ids])).map(row => [row.id, row]))
-      const rows = ids.flatMap(id => removed.get(id) ?? [])
-      await release(sql, holdsOf(rows))
-      return rows.map(({ holdId: _, ...row }) => row)
-    })
+  const removing =
+    (text: string, release: (sql: Sql, ids: string[]) => Promise<void>) => (records: readonly RecordRow[]) =>
+      ownStep(async sql => {
+        const ids = records.map(({ id }) => id)
+        const removed = new Map((await sql.all<Removed>(text, [ids])).map(row => [row.id, row]))
+        const rows = ids.flatMap(id => removed.get(id) ?? [])
+        await release(sql, [...holdsOf(rows), ...rows.flatMap(({ offered }) => offered)])
+        return rows.map(({ holdId: _, offered: __, ...row }) => row)
+      })
   const removal: RecordParts = {
     found: foundBy,
-    remove: removing((sql, ids) => holds.void(sql, ids)),
+    remove: removing(REMOVE, (sql, ids) => holds.void(sql, ids)),
     // The records are already removed. If the ledger fails now, a later call releases their holds.
     dropReleased: async () => void (await holds.releaseVoid().catch(() => undefined)),
   }
@@ -47,13 +63,19 @@ export function postgresRecords(parts: ContentParts, clock: Clock): Pick<Catalog
   const bulk = bulkRules(driver, {
     ...removal,
     node: holds.node,
-    keep: removing((sql, ids) => holds.mute(sql, ids)),
-    unkeep: ({ holdId, expiresAt }) =>
+    keep: removing(KEEP, (sql, ids) => holds.mute(sql, ids)),
+    unkeep: ({ id, holdId, expiresAt }) =>
       ownStep(async sql => {
-        if (holdId !== null) await holds.unmute(sql, holdId, expiresAt)
+        const offered = await sql.all<{ holdId: string }>(OFFERED, [id])
+        const all = [{ holdId }, ...offered].flatMap(hold => hold.holdId ?? [])
+        await holds.unmute(sql, all, expiresAt)
       }),
     expiring: (record, by) => ownStep(sql => countExpiring(sql, record, by)),
-    release: records => ownStep(sql => holds.void(sql, holdsOf(records))),
+    release: records =>
+      ownStep(async sql => {
+        const ended = await sql.all<HoldRow>(END_OFFERS, [records.map(({ id }) => id)])
+        await holds.void(sql, [...holdsOf(records), ...ended.map(({ hold_id }) => hold_id)])
+      }),
   })
   return {
     records: {

@@ -6,6 +6,7 @@ import { contentSchema, placementsSeenSchema } from './schema-content.ts'
 import { deliveryFailuresSchema, webhooksSchema } from './schema-deliveries.ts'
 import { leasedJobsSchema } from './schema-leased-jobs.ts'
 import { movesSchema } from './schema-moves.ts'
+import { nextSchema } from './schema-next.ts'
 import { leavingSchema, nodeStatesSchema, nodesSchema, retiringSchema, runsSchema } from './schema-nodes.ts'
 import { pagesSchema, statesSchema } from './schema-pages.ts'
 import { setBacksSchema } from './schema-set-backs.ts'
@@ -39,4 +40,5 @@ export const migrations: readonly Migration[] = [
   { sql: nodeStatesSchema, isTolerated: false },
   { sql: setBacksSchema, isTolerated: false },
   { sql: retiringSchema, isTolerated: true },
+  { sql: nextSchema, isTolerated: true },
 ]

@@ -151,11 +151,11 @@ export class SharedHolds {
     await this.#notify(sql, await sql.all<{ node: string }>(text, [ids]))
   }
 
-  /** Gives a hold a new end. The hold of a restored record becomes an ordinary one again. */
-  async unmute(sql: Sql, id: string, ends: number | null): Promise<void> {
-    const text = `UPDATE holds SET state = 'used', new_end = $2 WHERE id = $1 AND state IN ('used', 'kept')
+  /** Gives holds a new end. The holds of a restored record become ordinary ones again. */
+  async unmute(sql: Sql, ids: readonly string[], ends: number | null): Promise<void> {
+    const text = `UPDATE holds SET state = 'used', new_end = $2 WHERE id = ANY($1) AND state IN ('used', 'kept')
       RETURNING node`
-    await this.#notify(sql, await sql.all<{ node: string }>(text, [id, ends ?? Number.MAX_SAFE_INTEGER]))
+    await this.#notify(sql, await sql.all<{ node: string }>(text, [ids, ends ?? Number.MAX_SAFE_INTEGER]))
   }
 
   /** Discards the unused holds. After a failure, {@link releaseVoid} or a reconciliation releases them. */

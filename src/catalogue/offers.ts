@@ -13,8 +13,12 @@ export interface SetBack {
  * Content that nodes offer to each other after the database was set back to an earlier state. A forgotten node that
  * returns as a new node offers its content in the same way.
  *
- * Each node walks through all records. It places missing holds on the content of its own records. If it has the content
- * of another node's record, it offers that content: a hold keeps the content until the other node has taken it.
+ * Each node walks through all records. A record belongs to the node of its hold, whatever its cluster. If that node was
+ * given up, the record belongs to the node of its cluster. If no node keeps the cluster, the record belongs to any node
+ * that has the content.
+ *
+ * A node places missing holds on the content of its own records. It offers the content of other nodes' records: a hold
+ * keeps the content until the other node has proved that it has it.
  */
 export interface Offers {
   /** Returns the set-back for which this node has not finished its walk; null if there is none. */
@@ -30,28 +34,49 @@ export interface Offers {
   }>
   /** Returns the nodes that have not finished their walks. Until then, no node may release anything. */
   waitsFor(): Promise<string[]>
-  /** Returns offers for the records of a cluster, in the order of the records. */
-  open(query: { clusterId: string; after: string; limit: number }): Promise<Offer[]>
+  /**
+   * Names again which node takes each offer of this node, because nodes end and clusters move. Ends the offers whose
+   * record is gone.
+   */
+  assign(): Promise<void>
+  /**
+   * Returns the next offers that this node takes, in the order of their records and nodes.
+   *
+   * @param query.homes see {@link walk}
+   * @returns `last` is the place to continue from; null at the end
+   */
+  open(query: {
+    homes: ReadonlyMap<string, number>
+    after: OfferPlace | null
+    limit: number
+  }): Promise<{ offers: Offer[]; last: OfferPlace | null }>
   /** Returns whether this node has the complete content, without known damage. */
   has(backendId: number, dag: DagIdentity): boolean
   /**
-   * Gives the content to the record, and ends the offer if the record has its content or is gone.
+   * Gives the content to the record. Ends all offers of the record if it is gone, or if its hold is sound on this node.
    *
    * @param given.brought the content, staged on this backend; null if the backend has it already
    */
   take(
     offer: Offer,
     given: { backendId: number; brought: { stagedRootId: number; dag: WholeDag } | null; now: number },
-  ): Promise<StatusChange[]>
+  ): Promise<{ isEnded: boolean; changes: StatusChange[] }>
 }
 
-/** A record of this node whose content another node has. */
-export interface Offer {
+/** The place of an offer in their order. */
+export interface OfferPlace {
   recordId: string
+  /** The name of the node that offers, as in the table of holds. */
+  node: string
+}
+
+/** A record of this node whose content a node has, which may be this node itself. */
+export interface Offer extends OfferPlace {
+  clusterId: string
   /** Null if the record is gone. */
   dag: DagIdentity | null
-  /** The name of the node, as in the table of holds. */
-  node: string
-  /** The configured id of the node. Null if it has none. */
+  /** The configured id of the node that offers. Null if it has none. */
   nodeId: string | null
+  /** The backend of this node that has the content of the record or the offer, by the database. Null for none. */
+  backendId: number | null
 }

@@ -1,7 +1,8 @@
 import type { StatusChange } from '../catalogue/fetches.ts'
-import type { Offer, Offers } from '../catalogue/offers.ts'
+import type { Offer, OfferPlace, Offers } from '../catalogue/offers.ts'
 import type { CataloguePast } from '../catalogue/shared-catalogue.ts'
 import type { StagingBackend } from '../clusters/staging-backend.ts'
+import { Semaphore } from '../concurrency/semaphore.ts'
 import { nextTurn, turnSpent } from '../concurrency/turns.ts'
 import type { BlockSource } from '../content/block-source.ts'
 import type { Clock } from '../domain/clock.ts'
@@ -14,6 +15,8 @@ export interface OfferingParts {
   past: Pick<CataloguePast, 'learn'>
   /** Returns the backend id of each cluster of this node. */
   homes: () => ReadonlyMap<string, number>
+  /** Returns the backend for the content of a cluster; null if the directory of the cluster is absent. */
+  homeOf: (clusterId: string) => number | null
   backendOf: (backendId: number) => StagingBackend
   /** Returns a reader of another node, or null for a node without an address. */
   readerOf: (nodeId: string) => BlockSource | null
@@ -25,6 +28,10 @@ export interface OfferingParts {
 const BATCH = 64
 /** Offers that one statement reads. */
 const PAGE = 500
+/** Records whose content is taken concurrently. */
+const AT_ONCE = 8
+/** After a run that took nothing, offers rest for this many times its duration. */
+const REST = 4
 
 /**
  * After a set-back: offers the content of this node to the other nodes, and takes what they offer. A kill loses at most
@@ -34,8 +41,10 @@ export class Offering {
   readonly #parts: OfferingParts
   /** Records whose content could not be taken, so that each is logged once. */
   readonly #refused = new Set<string>()
-  /** The record for which a node did not answer in the last run, by cluster and node. */
+  /** The last record for which a node did not answer in the last run, by the name of the node. */
   #unanswered: ReadonlyMap<string, string> = new Map()
+  readonly #taking = new Semaphore(AT_ONCE)
+  #restUntil = 0
 
   constructor(parts: OfferingParts) {
     this.#parts = parts
@@ -43,7 +52,11 @@ export class Offering {
 
   async run(signal: AbortSignal): Promise<void> {
     await this.#offer(signal)
-    await this.#take(signal)
+    const { offers, clock } = this.#parts
+    const began = clock.now()
+    if (began < this.#restUntil) return
+    await offers.assign()
+    if (!(await this.#take(signal))) this.#restUntil = clock.now() + (clock.now() - began) * REST
   }
 
   async #offer(signal: AbortSignal): Promise<void> {
@@ -62,36 +75,56 @@ export class Offering {
 
   /**
    * Takes the offers. If a node does not answer, takes only those of other nodes. The next run begins behind the
-   * unanswered offer: perhaps only one cluster of the node is away.
+   * unanswered offers: perhaps only one cluster of the node is away. Returns whether any was taken.
    */
-  async #take(signal: AbortSignal): Promise<void> {
+  async #take(signal: AbortSignal): Promise<boolean> {
+    const { offers, homes } = this.#parts
     const unanswered = new Map<string, string>()
-    for (const [clusterId, backendId] of this.#parts.homes()) {
-      for (let after = ''; ; ) {
-        const open = await this.#parts.offers.open({ clusterId, after, limit: PAGE })
-        signal.throwIfAborted()
-        for (const offer of open) {
-          after = offer.recordId
-          const giver = `${clusterId} ${offer.node}`
-          if (unanswered.has(giver) || after <= (this.#unanswered.get(giver) ?? '')) continue
-          await this.#takeOne(offer, backendId, signal).catch(error => {
-            if (isHoldfastError(error, 'UNAVAILABLE')) unanswered.set(giver, offer.recordId)
-            else this.#refuse(offer, error, signal)
-          })
-        }
-        if (open.length < PAGE) break
+    let isAny = false
+    for (let after: OfferPlace | null = null; ; ) {
+      const page = await offers.open({ homes: homes(), after, limit: PAGE })
+      signal.throwIfAborted()
+      // The offers of one record are taken in turn: the first may end the others.
+      const records = [...Map.groupBy(page.offers, ({ recordId }) => recordId).values()]
+      const ended = records.map(some => this.#taking.hold(1, () => this.#takeAll(some, unanswered, signal)))
+      for (const outcome of await Promise.allSettled(ended)) {
+        if (outcome.status === 'rejected') throw outcome.reason
+        isAny ||= outcome.value
       }
+      after = page.last
+      if (after === null) break
     }
     this.#unanswered = unanswered
+    return isAny
   }
 
-  async #takeOne(offer: Offer, backendId: number, signal: AbortSignal): Promise<void> {
-    const { offers, onChanges, clock } = this.#parts
+  /** Takes the offers of one record. Returns whether any was taken. */
+  async #takeAll(some: readonly Offer[], unanswered: Map<string, string>, signal: AbortSignal): Promise<boolean> {
+    let isAny = false
+    for (const offer of some) {
+      const { recordId, node } = offer
+      if (unanswered.has(node) || recordId <= (this.#unanswered.get(node) ?? '')) continue
+      try {
+        isAny = (await this.#takeOne(offer, signal)) || isAny
+      } catch (error) {
+        if (!isHoldfastError(error, 'UNAVAILABLE')) this.#refuse(offer, error, signal)
+        else if (recordId > (unanswered.get(node) ?? '')) unanswered.set(node, recordId)
+      }
+    }
+    return isAny
+  }
+
+  async #takeOne(offer: Offer, signal: AbortSignal): Promise<boolean> {
+    const { offers, homeOf, onChanges, clock } = this.#parts
     signal.throwIfAborted()
+    const backendId = offer.backendId ?? homeOf(offer.clusterId)
+    if (backendId === null) return false
     const isHere = offer.dag === null || offers.has(backendId, offer.dag)
     const brought = isHere || offer.dag === null ? null : await this.#bring(offer.dag, { ...offer, backendId, signal })
     try {
-      await onChanges(await offers.take(offer, { backendId, brought, now: clock.now() }))
+      const { changes, isEnded } = await offers.take(offer, { backendId, brought, now: clock.now() })
+      await onChanges(changes)
+      return isEnded
     } finally {
       // A complete root is not abandoned.
       await brought?.staged.abandon()

@@ -52,6 +52,7 @@ function offeringOf(
     offers,
     past: shared.past,
     homes: () => registry.homes,
+    homeOf: id => homeOf(registry, id),
     backendOf: embeddedOf,
     readerOf: id => member?.readerOf(id) ?? null,
     onChanges: changes => publish(pins, changes),
@@ -106,6 +107,11 @@ function lostNodesOf(
     logger,
     failed: 'records of a lost node were not taken over yet',
   })
+}
+
+/** Returns the backend for the content of a cluster, which no node may keep; null for an absent directory. */
+function homeOf(registry: ClustersModule['registry'], clusterId: string): number | null {
+  return registry.homes.get(clusterId) ?? (registry.absent.includes(clusterId) ? null : DEFAULT_BACKEND_ID)
 }
 
 async function publish(pins: Below['pins'], changes: readonly StatusChange[]): Promise<void> {

@@ -10,39 +10,50 @@ import { ManualClock } from '../support/manual-clock.ts'
 const AWAY = dagOf('away')
 const THERE = dagOf('there')
 const HAD = dagOf('had')
+/** Records whose content is taken concurrently. */
+const AT_ONCE = 8
 
 /** Offers to this node. Each node that offers {@link AWAY} answers 503, and {@link THERE} is damaged on its node. */
 function offering(...given: Array<[recordId: string, node: string, dag: DagIdentity]>) {
   const taken: string[] = []
-  const all = given.map(([recordId, node, dag]): Offer => ({ recordId, node, nodeId: node, dag }))
-  const read = (code: 'UNAVAILABLE' | 'BLOCK_DAMAGED') => Promise.reject(new HoldfastError(code, 'it is away'))
+  const all = given.map(([recordId, node, dag]): Offer => {
+    return { recordId, node, nodeId: node, dag, clusterId: 'near', backendId: null }
+  })
+  const read: string[] = []
+  const readFrom = (node: string) => {
+    read.push(node)
+    return Promise.reject(new HoldfastError(node === 'damaged' ? 'BLOCK_DAMAGED' : 'UNAVAILABLE', 'it is away'))
+  }
   const work = new Offering({
     offers: {
       pending: async () => null,
-      open: async ({ after, limit }) =>
-        all.filter(({ recordId }) => recordId > after && !taken.includes(recordId)).slice(0, limit),
+      assign: async () => undefined,
+      open: async () => ({ offers: all.filter(({ recordId }) => !taken.includes(recordId)), last: null }),
       has: (_, dag) => dag === HAD,
       take: async ({ recordId }) => {
         taken.push(recordId)
-        return []
+        return { isEnded: true, changes: [] }
       },
     } as Partial<ConstructorParameters<typeof Offering>[0]['offers']> as never,
     past: { learn: () => undefined },
     homes: () => new Map([['near', 0]]),
+    homeOf: () => 0,
     backendOf: () => ({ staging: { take: (_: unknown, source: { read(): unknown }) => source.read() } }) as never,
-    readerOf: node => ({ read: () => read(node === 'damaged' ? 'BLOCK_DAMAGED' : 'UNAVAILABLE') }),
+    readerOf: node => ({ read: () => readFrom(node) }),
     onChanges: async () => undefined,
     clock: new ManualClock(),
     logger: silentLogger,
   })
-  return { taken, run: () => work.run(new AbortController().signal) }
+  return { taken, read, run: () => work.run(new AbortController().signal) }
 }
 
 describe('offers to a node', () => {
   test('a node that is away delays no offers of other nodes', async () => {
-    const { taken, run } = offering(['r1', 'away', AWAY], ['r2', 'away', HAD], ['r3', 'there', HAD])
+    const unread = Array.from({ length: 50 }, (_, i): [string, string, DagIdentity] => [`r${100 + i}`, 'away', AWAY])
+    const { taken, read, run } = offering(...unread, ['r200', 'there', HAD])
     await run()
-    expect(taken).toEqual(['r3'])
+    expect(taken).toEqual(['r200'])
+    expect(read).toHaveLength(AT_ONCE)
   })
 
   test('the next run tries the offers behind an unanswered one', async () => {

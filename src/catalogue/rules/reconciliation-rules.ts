@@ -47,7 +47,7 @@ export type CatalogueRecord = HeldRecord & {
   /** True if the content was lost with a node, and is not complete again. */
   isLost: boolean
 }
-const foundRecord = columns<CatalogueRecord>({
+export const foundRecord = columns<CatalogueRecord>({
   ...heldRecord.kinds,
   node: ['text', HOLDING_NODE],
   own: ['integer', OWN_BACKEND],
@@ -110,7 +110,7 @@ export function reconciliationRules(driver: CatalogueDriver, parts: Reconciliati
 }
 
 /** Recognises most records in one lookup. {@link problemOf} also finds no problem with such a record. */
-export function isSound(ledger: Pick<ReconciledLedger, 'keeps'>, record: HeldRecord, backendId: number): boolean {
+function isSound(ledger: Pick<ReconciledLedger, 'keeps'>, record: HeldRecord, backendId: number): boolean {
   const { status, holdId } = record
   return status === 'pinned' && holdId !== null && ledger.keeps(holdId, backendId, record)
 }

@@ -89,8 +89,10 @@ async function setBack(database: Postgres): Promise<void> {
     const step = { setBack: pending, homes: new Map(), limit: 1, now: 1 }
     while (!(await offers.walk(step)).isDone);
     await offers.waitsFor()
-    await offers.open({ clusterId: 'near', after: '', limit: 1 })
-    const offer = { recordId: 'none', dag: null, node: 'there', nodeId: 'there' }
+    await offers.assign()
+    await offers.open({ homes: new Map([['near', 0]]), after: null, limit: 1 })
+    const gone = { recordId: 'none', clusterId: 'near', dag: null, backendId: null }
+    const offer = { ...gone, node: 'there', nodeId: 'there' }
     await offers.take(offer, { backendId: 0, brought: null, now: 1 })
   })
 }

@@ -90,7 +90,7 @@ describe('records of a lost node', needsPostgres, () => {
       await database.command(
         "INSERT INTO offers SELECT id, 'lost', cluster_id, hold_id, root_id FROM records WHERE account_id = 'one'",
       )
-      expect(await offers.open({ clusterId: 'near', after: '', limit: 9 })).toEqual([])
+      expect((await offers.open({ homes: new Map([['near', 0]]), after: null, limit: 9 })).offers).toEqual([])
       for (let i = 0; i < 2; i++) await pass(lost)
       expect([await count('offers'), await count("nodes WHERE state = 'forgotten'")]).toEqual([0, 1])
     })

@@ -36,6 +36,7 @@ describe('nodes on a database that was set back', needsPostgres, () => {
     const step = { after: '', limit: 100, homes, now: NOW, mend: false }
     return (await whole(reconciliation).records(step)).findings.map(({ kind, record: id }) => [kind, id])
   }
+  const opened = async ({ offers }: TestNode) => (await offers.open({ homes: HERE, after: null, limit: 99 })).offers
   const roots = ({ ledger }: TestNode): number => rootsIn(ledger).length
   const countOf = async (table: string): Promise<number> =>
     (await database.reading.first<{ count: number }>(`SELECT COUNT(*) AS count FROM ${table}`))?.count ?? 0
@@ -88,14 +89,14 @@ describe('nodes on a database that was set back', needsPostgres, () => {
       await whole(there.reconciliation).holds({ after: '', limit: 100, mend: true })
       expect([there.ledger.rootOf(hold ?? ''), roots(there)]).toEqual([null, 1])
 
-      const [offer] = await here.offers.open({ clusterId: 'near', after: '', limit: 9 })
+      const [offer] = await opened(here)
       expect(offer).toMatchObject({ recordId: 'lost', nodeId: 'there' })
       if (offer === undefined) throw new Error('nothing is offered')
       await here.offers.take(offer, { backendId: 0, brought: null, now: NOW })
       expect(await countOf('offers')).toBe(1)
       const stagedRootId = await here.stage(0)
       const brought = { stagedRootId, dag: { ...DAG, ...SIZES } }
-      expect(await here.offers.take(offer, { backendId: 0, brought, now: NOW })).toEqual([])
+      expect(await here.offers.take(offer, { backendId: 0, brought, now: NOW })).toEqual({ isEnded: true, changes: [] })
       await there.records.finishRemovals()
       expect([await found(here, HERE), roots(here), roots(there)]).toEqual([[], 1, 0])
       expect([await countOf('holds'), await countOf('offers'), await countOf('roots')]).toEqual([1, 0, 1])
@@ -108,10 +109,8 @@ describe('nodes on a database that was set back', needsPostgres, () => {
       await commit(there, [record('r2', { clusterId: 'there' })])
       await setBack()
       await walked(there, THERE)
+      expect(await countOf('offers')).toBe(1)
       await here.records.discard('r1')
-      const open = await here.offers.open({ clusterId: 'near', after: '', limit: 9 })
-      expect(open).toMatchObject([{ recordId: 'r1', dag: null }])
-      for (const offer of open) await here.offers.take(offer, { backendId: 0, brought: null, now: NOW })
       await there.records.finishRemovals()
       expect([await countOf('offers'), roots(there)]).toEqual([0, 1])
     })
@@ -149,7 +148,7 @@ describe('nodes on a database that was set back', needsPostgres, () => {
         await countOf("records WHERE account_id = 'two' AND status = 'pinned'")
       expect([await pinned(), await countOf('offers'), await node.offers.pending()]).toEqual([5, 7, null])
       const takeAll = async (): Promise<void> => {
-        for (const offer of await node.offers.open({ clusterId: 'near', after: '', limit: 99 })) {
+        for (const offer of await opened(node)) {
           await node.offers.take(offer, { backendId: 0, brought: null, now: NOW })
         }
       }
