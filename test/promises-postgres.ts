@@ -586,8 +586,8 @@ const promises: readonly KeptPromise[] = [
   {
     promise: 'a node that offers its content places missing holds on its own records',
     file: 'src/catalogue/rules/offer-rules.ts',
-    find: '    if (isOwn) wrong.push',
-    replace: "    if (isOwn && node === '') wrong.push",
+    find: '    if (taker === takers.self) wrong.push',
+    replace: "    if (taker === '') wrong.push",
     test: offers('a removal releases nothing before'),
   },
   {
@@ -607,9 +607,79 @@ const promises: readonly KeptPromise[] = [
   {
     promise: 'content that another node offers is kept until it was taken',
     file: 'adapters/postgres/postgres-offers.ts',
-    find: '      if (mended !== undefined && !isSound(this.#parts.ledger, mended, backendId)) return changes\n',
-    replace: '',
+    find: '!isHeld(ledger, record, own) || root === undefined || ',
+    replace: 'root !== undefined && ',
     test: offers('a node takes content that another'),
+  },
+  {
+    promise: 'a record belongs to the node of its hold, whatever its cluster',
+    file: 'src/catalogue/rules/offer-rules.ts',
+    find: '  if (record.node !== null && running.has(record.node)) return record.node\n',
+    replace: '',
+    test: offers('content of a cluster that no node keeps'),
+  },
+  {
+    promise: 'a node does not offer its own records of a cluster that no configuration has',
+    file: 'src/catalogue/rules/offer-rules.ts',
+    find: '    if (isHeld(ledger, record, own)) continue\n',
+    replace: '    if (homes.has(record.clusterId) && isHeld(ledger, record, own)) continue\n',
+    test: offers('a record stays on the node of its hold'),
+  },
+  {
+    promise: 'content of a cluster that no node keeps is taken by a node that offers it',
+    file: 'src/catalogue/rules/offer-rules.ts',
+    find: 'keepers.get(record.clusterId) ?? self',
+    replace: "keepers.get(record.clusterId) ?? record.node ?? ''",
+    test: offers('content of a cluster that no node keeps'),
+  },
+  {
+    promise: 'an offer of an older node ends if its record is gone',
+    file: 'adapters/postgres/offer-takers.ts',
+    find: "'record_id = ANY($1)', [gone",
+    replace: "'record_id = ANY($1) AND FALSE', [gone",
+    test: offers('an offer of an older node ends'),
+  },
+  {
+    promise: 'an offer of an older node is taken by the node of the cluster',
+    file: 'adapters/postgres/postgres-offers.ts',
+    find: 'taker IS NULL AND cluster_id = ANY($5)',
+    replace: 'taker IS NULL AND FALSE AND cluster_id = ANY($5)',
+    test: offers('an offer of an older node ends'),
+  },
+  {
+    promise: 'a removal ends the offers of its records at once',
+    file: 'adapters/postgres/postgres-records.ts',
+    find: 'const REMOVE = removalWith(END_OFFERS)',
+    replace: 'const REMOVE = removalWith("SELECT record_id, hold_id FROM offers WHERE FALSE AND record_id = ANY($1)")',
+    test: offers('an offer ends if its record is gone'),
+  },
+  {
+    promise: 'nobody reads offered content of a record in its undo period',
+    file: 'adapters/postgres/postgres-records.ts',
+    find: "'SELECT record_id, hold_id FROM offers WHERE record_id = ANY($1)'",
+    replace: "'SELECT record_id, hold_id FROM offers WHERE FALSE AND record_id = ANY($1)'",
+    test: offers('an offer follows the end'),
+  },
+  {
+    promise: 'offered content follows the end of its record',
+    file: 'adapters/postgres/postgres-records.ts',
+    find: '[{ holdId }, ...offered]',
+    replace: '[{ holdId }, ...offered.slice(0, 0)]',
+    test: offers('an offer follows the end'),
+  },
+  {
+    promise: 'an offer of a removed record waits for its undo',
+    file: 'adapters/postgres/offer-takers.ts',
+    find: 'records.id IS NULL AND NOT ${IS_REMOVED}',
+    replace: 'records.id IS NULL',
+    test: offers('an offer follows the end'),
+  },
+  {
+    promise: 'offers of a removed record end with its undo period',
+    file: 'adapters/postgres/postgres-records.ts',
+    find: '[...holdsOf(records), ...ended.map',
+    replace: '[...holdsOf(records), ...ended.slice(0, 0).map',
+    test: offers('an offer follows the end'),
   },
   {
     promise: 'a promoted standby stops the release of content',
@@ -1020,8 +1090,8 @@ const promises: readonly KeptPromise[] = [
   {
     promise: 'offered content that cannot be read delays no other',
     file: 'src/upkeep/offering.ts',
-    find: 'else this.#refuse(offer, error, signal)',
-    replace: 'else throw error',
+    find: ' this.#refuse(offer, error, signal)',
+    replace: ' throw error',
     test: { file: 'test/adapters/fleet/set-back.test.ts', name: 'an offer that cannot be read delays no other' },
   },
   {
@@ -1055,8 +1125,8 @@ const promises: readonly KeptPromise[] = [
   {
     promise: 'a node that is away delays no offers of other nodes',
     file: 'src/upkeep/offering.ts',
-    find: "if (isHoldfastError(error, 'UNAVAILABLE')) unanswered",
-    replace: "if (isHoldfastError(error, 'UNAVAILABLE')) throw error\n            else if (signal.aborted) unanswered",
+    find: "if (!isHoldfastError(error, 'UNAVAILABLE')) this.#refuse",
+    replace: "if (isHoldfastError(error, 'UNAVAILABLE')) throw error\n        else this.#refuse",
     test: { file: 'test/upkeep/offering.test.ts', name: 'a node that is away delays no offers of other' },
   },
   {
@@ -1069,8 +1139,8 @@ const promises: readonly KeptPromise[] = [
   {
     promise: 'nobody waits for the offers of a node that was given up',
     file: 'adapters/postgres/postgres-offers.ts',
-    find: ' AND (${IS_GIVEN_UP}) IS NOT TRUE ORDER',
-    replace: ' ORDER',
+    find: '${IS_GIVEN_UP} AS "isGivenUp"',
+    replace: 'FALSE AS "isGivenUp"',
     test: lost('leave no offers of the node'),
   },
   {

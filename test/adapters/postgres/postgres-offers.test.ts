@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, test } from 'vitest'
 import type { Postgres } from '../../../adapters/postgres/postgres.ts'
 import type { SetBack } from '../../../src/catalogue/offers.ts'
-import { commit, DAG, dagOf, NOW, record, SIZES } from '../../catalogue/content-support.ts'
+import { commit, DAG, dagOf, NO_LIMITS, NOW, record, SIZES } from '../../catalogue/content-support.ts'
 import { rootsIn, whole } from '../../catalogue/whole-reconciliation.ts'
 import { needsPostgres } from '../../support/postgres-server.ts'
 import { type TestNode, withNode } from './catalogue-in-postgres.ts'
@@ -37,6 +37,16 @@ describe('nodes on a database that was set back', needsPostgres, () => {
     return (await whole(reconciliation).records(step)).findings.map(({ kind, record: id }) => [kind, id])
   }
   const opened = async ({ offers }: TestNode) => (await offers.open({ homes: HERE, after: null, limit: 99 })).offers
+  const takeAll = async (node: TestNode): Promise<void> => {
+    await node.offers.assign()
+    for (const offer of await opened(node)) {
+      await node.offers.take(offer, { backendId: 0, brought: null, now: NOW })
+    }
+  }
+  const holderOf = async (id: string) => {
+    const text = 'SELECT node FROM holds WHERE id = (SELECT hold_id FROM records WHERE id = $1)'
+    return (await database.reading.first<{ node: string }>(text, [id]))?.node
+  }
   const roots = ({ ledger }: TestNode): number => rootsIn(ledger).length
   const countOf = async (table: string): Promise<number> =>
     (await database.reading.first<{ count: number }>(`SELECT COUNT(*) AS count FROM ${table}`))?.count ?? 0
@@ -147,15 +157,10 @@ describe('nodes on a database that was set back', needsPostgres, () => {
       const pinned = async (): Promise<number> =>
         await countOf("records WHERE account_id = 'two' AND status = 'pinned'")
       expect([await pinned(), await countOf('offers'), await node.offers.pending()]).toEqual([5, 7, null])
-      const takeAll = async (): Promise<void> => {
-        for (const offer of await opened(node)) {
-          await node.offers.take(offer, { backendId: 0, brought: null, now: NOW })
-        }
-      }
-      await takeAll()
+      await takeAll(node)
       expect([await pinned(), await countOf('offers')]).toEqual([5, 7])
       await database.command('UPDATE webhooks SET waiting = 0')
-      await takeAll()
+      await takeAll(node)
       expect([await pinned(), await countOf('offers'), await countOf('webhooks WHERE dropped > 0')]).toEqual([12, 0, 0])
     })
   })
@@ -182,6 +187,90 @@ describe('nodes on a database that was set back', needsPostgres, () => {
     })
   })
 
+  test('a record stays on the node of its hold, whatever its cluster', async () => {
+    await bothNodes(async (here, there) => {
+      await commit(here, [record('r1', { clusterId: 'old' }), record('r2', { clusterId: 'there', dag: dagOf('b') })])
+      await setBack()
+      await walked(here, HERE)
+      await walked(there, THERE)
+      expect([await countOf('offers'), await found(here, HERE), roots(here)]).toEqual([0, [], 2])
+      await here.unhold('r1')
+      await database.command('UPDATE nodes SET offered = NULL')
+      await walked(here, HERE)
+      expect([await countOf('offers'), await holderOf('r1'), roots(here)]).toEqual([0, 'here', 2])
+    })
+  })
+
+  test('content of a cluster that no node keeps stays on the node that has it', async () => {
+    await bothNodes(async (here, there) => {
+      const other = dagOf('b')
+      await commit(here, [record('r1', { clusterId: 'old' }), record('r2', { clusterId: 'old', dag: other })])
+      await commit(there, [record('r3', { clusterId: 'there' }), record('r4', { clusterId: 'there', dag: other })])
+      await setBack()
+      await walked(there, THERE)
+      // The node of the records has the content, and may still prove it.
+      expect([await countOf('offers'), await holderOf('r1')]).toEqual([2, 'here'])
+      await database.command(`UPDATE nodes SET state = 'forgetting' WHERE name = 'here'`)
+      await takeAll(there)
+      expect([await countOf('offers'), await holderOf('r1'), await holderOf('r2')]).toEqual([0, 'there', 'there'])
+      await there.records.discardAll(['r3', 'r4'])
+      expect([roots(there), await found(there, THERE)]).toEqual([2, []])
+      expect((await there.records.usage('one', NOW)).storedBytes).toBe(2 * SIZES.charge)
+    })
+  })
+
+  test('an offer of an older node ends with its record, and is taken', async () => {
+    await bothNodes(async (here, there) => {
+      await commit(here, [record('r1'), record('r2', { dag: dagOf('b') })])
+      await commit(there, [record('r3', { clusterId: 'there' }), record('r4', { clusterId: 'there', dag: dagOf('b') })])
+      await setBack()
+      await walked(there, THERE)
+      // The version before names no node, and ends no offers with their records.
+      await database.command('UPDATE offers SET taker = NULL')
+      expect((await opened(here)).map(({ recordId }) => recordId)).toEqual(['r1', 'r2'])
+      await database.command("DELETE FROM records WHERE id = 'r1'")
+      await there.offers.assign()
+      expect(await opened(here)).toMatchObject([{ recordId: 'r2', node: 'there', backendId: 0 }])
+      expect(await countOf("offers WHERE taker = 'here'")).toBe(1)
+      await takeAll(here)
+      expect([await countOf('offers'), await holderOf('r2')]).toEqual([0, 'here'])
+    })
+  })
+
+  test('an offer follows the end, the removal and the undo of its record', async () => {
+    await bothNodes(async (here, there) => {
+      await commit(here, [record('r1', { expiresAt: NOW + 500 })])
+      await commit(there, [record('r2', { clusterId: 'there' })])
+      await setBack()
+      await walked(there, THERE)
+      await there.records.discard('r2')
+      expect(liveUntil(there)).toEqual([NOW + 500])
+      const job = { accountId: 'one', selection: JSON.stringify(['r1']), undoMs: 100, total: 1, createdAt: NOW }
+      const step = { place: '', next: null, ids: ['r1'], now: NOW, isListed: true }
+      const edited = await here.bulk.add({ ...job, name: 'edit', action: 'timelock' })
+      await here.bulk.edit({ ...step, id: edited.id, edit: { expiresAt: NOW + 900 } })
+      await there.records.finishRemovals()
+      expect(liveUntil(there)).toEqual([NOW + 900])
+
+      const removed = await here.bulk.add({ ...job, name: 'delete', action: 'delete' })
+      await here.bulk.remove({ ...step, id: removed.id })
+      await there.offers.assign()
+      expect(await opened(here)).toEqual([])
+      await there.records.finishRemovals()
+      expect(liveUntil(there)).toEqual([0])
+      await here.bulk.undo({ accountId: 'one', name: 'delete', limits: NO_LIMITS, now: NOW })
+      await here.bulk.restore({ ...step, id: removed.id, limits: NO_LIMITS })
+      await there.records.finishRemovals()
+      expect([liveUntil(there), await countOf('offers')]).toEqual([[NOW + 900], 1])
+
+      const again = await here.bulk.add({ ...job, name: 'again', action: 'delete' })
+      await here.bulk.remove({ ...step, id: again.id })
+      expect(await here.bulk.purge(again.id, NOW + 100)).toBe(true)
+      await there.records.finishRemovals()
+      expect([liveUntil(there), await countOf('offers')]).toEqual([[], 0])
+    })
+  })
+
   const LIMITS = { maxPins: null, maxStorageBytes: null, maxQueuedPins: null }
 
   /** Places a hold that the catalogue does not know, as one of a lost commit. */
@@ -191,3 +280,9 @@ describe('nodes on a database that was set back', needsPostgres, () => {
     return [id]
   }
 })
+
+/** Returns the times until which the complete roots of a node may be read. */
+function liveUntil({ db }: TestNode): Array<number | null> {
+  const found = db.prepare<[], { at: number | null }>("SELECT live_until AS at FROM roots WHERE state = 'complete'")
+  return found.all().map(({ at }) => at)
+}
