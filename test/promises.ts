@@ -21,6 +21,7 @@ import { peerPromises } from './promises-peers.ts'
 import { postgresPromises } from './promises-postgres.ts'
 import { readPromises } from './promises-reads.ts'
 import { tracingPromises } from './promises-tracing.ts'
+import { typePromises } from './promises-types.ts'
 import { upkeepPromises } from './promises-upkeep.ts'
 import { webhookPromises } from './promises-webhooks.ts'
 import { wirePromises } from './promises-wire.ts'
@@ -362,6 +363,7 @@ export const promises: readonly KeptPromise[] = [
   ...ownerPromises,
   ...pagePromises,
   ...gatewayPromises,
+  ...typePromises,
   ...postgresPromises,
   ...readPromises,
   {

@@ -13,6 +13,7 @@ export const LONG_TESTS: Readonly<Record<string, readonly string[]>> = {
     'test/content/car/property.test.ts',
     'test/content/ledger-model.test.ts',
     'test/content/withholding-model.test.ts',
+    'test/gateway/representations/type-fuzz.test.ts',
     'test/storage/wrong-directories.test.ts',
   ],
   'plans of statements at a million rows': ['test/adapters/postgres/plans.test.ts'],
@@ -33,6 +34,7 @@ export const LONG_TESTS: Readonly<Record<string, readonly string[]>> = {
     'test/adapters/console/page/weight.test.ts',
     'test/adapters/console/safety.test.ts',
     'test/gateway/browser.test.ts',
+    'test/gateway/old-pages.test.ts',
   ],
   'packages, documents and old versions as users run them': [
     'test/docs/embedding.test.ts',

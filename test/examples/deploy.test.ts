@@ -97,7 +97,8 @@ async function ask(port: number, options: RequestOptions, body?: Uint8Array | nu
   else asked.end(body)
   const [answer] = await once(asked, 'response')
   const policy = answer.headers['content-security-policy'] as string | undefined
-  const said = { status: answer.statusCode as number, policy, text: await text(answer) }
+  const encoding = answer.headers['content-encoding'] as string | undefined
+  const said = { status: answer.statusCode as number, policy, encoding, text: await text(answer) }
   asked.on('error', () => {}).destroy()
   return said
 }
@@ -144,6 +145,16 @@ async function checkService(port: number): Promise<void> {
   const shared = await ask(port, { path: `/ipfs/${cid}?filename=a.html` })
   expect(shared.policy).toMatch(/^sandbox /)
   expect((await ask(port, { path: '/api/v3', headers: content, servername: CONTENT })).status).toBe(404)
+  // The proxy compresses text of the gateway, but no part of it and no media.
+  const packed = { ...content, 'accept-encoding': 'gzip' }
+  const encodingOf = async (name: string, headers: Readonly<Record<string, string>> = packed) =>
+    (await ask(port, { path: `/ipfs/${cid}?filename=${name}`, headers, servername: CONTENT })).encoding
+  expect(await encodingOf('a.html')).toBe('gzip')
+  expect(await encodingOf('a')).toBe('gzip')
+  expect(await encodingOf('a.json')).toBe('gzip')
+  expect(await encodingOf('a.png')).toBe(undefined)
+  expect(await encodingOf('a.html', content)).toBe(undefined)
+  expect(await encodingOf('a.html', { ...packed, range: 'bytes=0-99999' })).toBe(undefined)
   // The node answers before the body arrives. The proxy must pass that answer on at once.
   const large = { ...headers, 'content-length': 2 ** 40 }
   const refused = await ask(port, { method: 'POST', path: '/api/v3/files', headers: large }, null)

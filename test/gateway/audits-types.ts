@@ -1,18 +1,10 @@
 import assert from 'node:assert/strict'
-import { readFileSync } from 'node:fs'
 import { CODEC } from '../../src/ipld/cid.ts'
 import { identityBlock } from '../pins/fetches/support/dags.ts'
 import { type AuditContext, assertSameHead, type GatewayAudit, get } from './audit.ts'
+import { KINDS } from './representations/kinds.ts'
 import { AUDIT_HOST } from './world.ts'
 
-interface Kind {
-  kind: string
-  /** The first bytes, in base64. */
-  start: string
-  types: string[]
-}
-
-const KINDS: Kind[] = JSON.parse(readFileSync(new URL('./representations/kinds.json', import.meta.url), 'utf8'))
 const UTF8 = '; charset=utf-8'
 const PAGE = '<!doctype html><title>x</title>'
 const PNG = Buffer.from('89504e470d0a1a0a0000000d49484452000000010000000108060000001f15c489', 'hex')
