@@ -52,7 +52,7 @@ export const typePromises: readonly KeptPromise[] = [
   {
     promise: 'ranges do not read the start of a file again',
     file: `${ROOM}/content-type.ts`,
-    find: '  if (last?.key === key) return last.type\n',
+    find: '  if (last?.name === name) return last.type\n',
     replace: '',
     test: { file: types, name: 'reads the start of a file once' },
   },

@@ -20,6 +20,7 @@ const TYPES: readonly Row[] = [
   ['README', '<html><body>x', `text/html${UTF8}`],
   ['feed', '\uFEFF\n<!-- saved -->\n<HTML>', 'text/html'],
   ['heading', '<h1>Title', `text/html${UTF8}`],
+  ['bare', '<!DOCTYPE HTML PUBLIC "-//W3C//DTD HTML 4.0//EN">\nHello', `text/html${UTF8}`],
   ['index.php?id=5', PAGE, `text/html${UTF8}`],
   ['page.html?id=5', 'x', `text/html${UTF8}`],
   ['style.css?v=2.1', 'p{}', `text/css${UTF8}`],

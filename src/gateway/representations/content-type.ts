@@ -21,8 +21,11 @@ const LOOKED_AT_BYTES = 4096
 /** Endings of server programs. A mirrored site has their output under these names, or their source. */
 const SERVER_PROGRAMS = new Set(['.php', '.asp', '.aspx', '.jsp', '.cgi', '.cfm', '.do'])
 
+/** Longer names are not kept in memory. */
+const LONGEST_NAME = 255
+
 /** The last type of each decoded file. Nodes of recently read files stay in memory, so ranges need not read the start. */
-const told = new WeakMap<FileNode, { key: string; type: FileType }>()
+const told = new WeakMap<FileNode, { name: string; type: FileType }>()
 
 /**
  * Returns the media type of a file: by a known ending of its name, or else by its first bytes. Reads the start of a file
@@ -31,21 +34,24 @@ const told = new WeakMap<FileNode, { key: string; type: FileType }>()
  * @throws HoldfastError of a failed read
  */
 export async function typeOfFile(blocks: BlockReader, file: FileNode, name: string): Promise<FileType> {
+  const last = told.get(file)
+  if (last?.name === name) return last.type
+  const type = await decideType(blocks, file, name)
+  if (name.length <= LONGEST_NAME) told.set(file, { name, type })
+  return type
+}
+
+async function decideType(blocks: BlockReader, file: FileNode, name: string): Promise<FileType> {
   const known = typeOfName(name)
   const earlier = earlierTypeOfName(name)
   if (known !== null && earlier !== null && !known.startsWith('text/')) {
     return { value: known, isOfName: true, before: earlier }
   }
-  const key = `${known} ${earlier}`
-  const last = told.get(file)
-  if (last?.key === key) return last.type
   const start = await readStart(blocks, file)
   // The libraries load with the first file that needs them.
   const { contentTypeOf } = await import('./told-by-bytes.ts')
   const value = await contentTypeOf(known, start, file.size <= LOOKED_AT_BYTES)
-  const type = { value, isOfName: known !== null, before: earlierType(name, start) }
-  told.set(file, { key, type })
-  return type
+  return { value, isOfName: known !== null, before: earlierType(name, start) }
 }
 
 /** Returns the media type of a name's ending, without parameters. Null if the ending is unknown. */

@@ -72,6 +72,27 @@ test('the mode open serves network content and stores nothing', async () => {
   expect((await directClient(world.gateway({}, { fetcher })).request('GET', `/ipfs/${tree}/`)).status).toBe(404)
 })
 
+test('the mode open tells types of network content as of pinned content', async () => {
+  const tree = {
+    about: '<!doctype html>',
+    'index.php': '<?php echo 1',
+    photo: Buffer.from('\x89PNG\r\n\x1a\n\0\0\0\rIHDR', 'latin1'),
+    'old.txt': Buffer.from([0xcf, 0xf0]),
+    'long.txt': Buffer.alloc(3 * MIB, 'long'),
+  }
+  const root = await elsewhere.addDirectory(tree)
+  const pinned = directClient(elsewhere.gateway())
+  const open = directClient(world.gateway({ mode: 'open' }, network()))
+  for (const name of Object.keys(tree)) {
+    for (const headers of [{}, { range: 'bytes=1-1' }, { range: 'bytes=-1' }]) {
+      const [answer, expected] = [open, pinned].map(({ request }) => request('GET', `/ipfs/${root}/${name}`, headers))
+      for (const header of ['content-type', 'etag', 'cache-control', 'content-security-policy']) {
+        expect((await answer)?.header(header), `${name} ${header}`).toBe((await expected)?.header(header))
+      }
+    }
+  }
+})
+
 test('content of no provider is 404, and late content is 503', async () => {
   const nobody = CID.createV1(0x55, await sha256.digest(Buffer.from('nobody')))
   const slow = await elsewhere.addFile('slow')
