@@ -7,6 +7,7 @@ const unknownOutcome = 'test/storage/unknown-outcome.test.ts'
 const writeQueue = 'test/storage/write-queue.test.ts'
 const takedownTest = 'test/gateway/policy/takedowns.test.ts'
 const storeWatch = 'test/content/store-watch.test.ts'
+const rate = 'test/upkeep/verification-rate.test.ts'
 
 /** Promises of reconciliation and of verification by itself. */
 export const upkeepPromises: readonly KeptPromise[] = [
@@ -228,13 +229,6 @@ export const upkeepPromises: readonly KeptPromise[] = [
     test: { file: verification, name: 'keeps its rate, and resumes after a restart' },
   },
   {
-    promise: 'verification reads no faster than it may',
-    file: 'src/upkeep/scheduled-verification.ts',
-    find: 'return (bytes / this.#options.bytesPerSecond) * 1_000',
-    replace: 'return bytes - bytes',
-    test: { file: verification, name: 'keeps its rate, and resumes after a restart' },
-  },
-  {
     promise: 'the quarantine is bounded',
     file: 'src/content/quarantine.ts',
     find: '(await this.#files.list(this.#dir)).length >= MOST_QUARANTINED',
@@ -317,5 +311,33 @@ export const upkeepPromises: readonly KeptPromise[] = [
     find: '      throw unknownAfterDiskError(cause)\n    } finally',
     replace: '      throw cause\n    } finally',
     test: { file: takedownTest, name: 'fails with OUTCOME_UNKNOWN if the ledger' },
+  },
+  {
+    promise: 'the rate of a verification follows the content',
+    file: 'src/upkeep/scheduled-verification.ts',
+    find: 'Math.max(LEAST_RATE, needed)',
+    replace: 'LEAST_RATE',
+    test: { file: rate, name: 'follows the content' },
+  },
+  {
+    promise: 'a verification leaves the disk to others for three quarters of the time',
+    file: 'src/upkeep/scheduled-verification.ts',
+    find: 'readingMs * (1 / DISK_SHARE - 1)',
+    replace: '0',
+    test: { file: rate, name: 'leaves three quarters of the time to others' },
+  },
+  {
+    promise: 'a verification that is behind its schedule says so',
+    file: 'src/upkeep/scheduled-verification.ts',
+    find: 'if (this.#isBehind || behindMs <= BEHIND_SHARE * this.#options.everyMs) return',
+    replace: 'if (behindMs >= 0) return',
+    test: { file: rate, name: 'and tells that it is behind' },
+  },
+  {
+    promise: 'verification reads no faster than it may',
+    file: 'src/upkeep/scheduled-verification.ts',
+    find: 'Math.min(bytesPerSecond ?? Number.POSITIVE_INFINITY, ',
+    replace: 'Math.max(0, ',
+    test: { file: rate, name: 'never exceeds the given one' },
   },
 ]

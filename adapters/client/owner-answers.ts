@@ -23,7 +23,7 @@ export interface NodeStats {
   /** First the data directory, then the directories of the clusters. */
   disks: { backend: number; freeBytes: number; reserveBytes: number; isFull: boolean }[]
   /** The running verification, or else the last one. */
-  verification: { blocks: number; damaged: number; isRunning: boolean; endedAt: number | null }
+  verification: { blocks: number; damaged: number; isRunning: boolean; endedAt: number | null; behindMs?: number }
   peers: number
   /** Null if the node is not part of the public network. Older nodes omit the field. */
   publicNetwork?: 'connected' | 'no-peers' | null

@@ -22,11 +22,13 @@ export function writeStats(out: Families, stats: EngineStats): void {
   const oldest = 'Request time of the oldest fetch in progress; 0 if there is none.'
   out.gauge('holdfast_oldest_fetch_timestamp_seconds', oldest, single((stats.oldestFetchAt ?? 0) / 1_000))
   writeDisks(out, stats)
-  const { blocks, damaged, endedAt } = stats.verification
+  const { blocks, damaged, endedAt, behindMs } = stats.verification
   out.gauge('holdfast_verified_blocks', 'Blocks checked in the current verification, or the last one.', single(blocks))
   out.gauge('holdfast_damaged_blocks', 'Damaged blocks among them.', single(damaged))
   const ended = 'End of the last verification, or else the first start.'
   out.gauge('holdfast_verification_ended_seconds', ended, single((endedAt ?? 0) / 1_000))
+  const behind = 'Time by which the verification is behind its schedule.'
+  out.gauge('holdfast_verification_behind_seconds', behind, single(behindMs / 1_000))
   if (stats.backups !== null) {
     const newest = 'Time of the newest backup below `backupRoots`; 0 if there is none.'
     out.gauge('holdfast_newest_backup_timestamp_seconds', newest, single((stats.backups.newestAt ?? 0) / 1_000))

@@ -252,7 +252,11 @@ export interface EngineConfig {
      * `pinning`. Default: `30`.
      */
     everyDays?: number
-    /** Bytes per second that a verification reads at most; a small block counts 4,096. Default: `2097152`. */
+    /**
+     * Bytes per second that a verification reads at most; each block counts 4,096 more. Without it, the rate follows
+     * the content, and reading takes at most a quarter of the time. Default: a rate for a verification within half of
+     * `everyDays`, at least 2097152.
+     */
     bytesPerSecond?: number
   }
   /** Regular checks of remote clusters. */

@@ -62,11 +62,12 @@ export const upkeep = {
             'Days between two verifications of all blocks; `0` for none. Damaged blocks move to `quarantine/` in the data directory, and the node fetches them again from another cluster or the network. Until then their pins are `pinning`.',
         }),
       ),
-      bytesPerSecond: defaulted(
+      bytesPerSecond: Type.Optional(
         Type.Integer({
           minimum: 1_024,
-          default: 2_097_152,
-          description: 'Bytes per second that a verification reads at most; a small block counts 4,096.',
+          description:
+            'Bytes per second that a verification reads at most; each block counts 4,096 more. Without it, the rate follows the content, and reading takes at most a quarter of the time.',
+          defaultText: 'a rate for a verification within half of `everyDays`, at least 2097152',
         }),
       ),
     },

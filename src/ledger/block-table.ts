@@ -49,6 +49,7 @@ export class BlockTable implements Blocks {
   readonly #garbage: Statement<[number, number], StoredBlock>
   readonly #garbageAhead: Statement<[number, number], StoredBlock>
   readonly #durableAfter: Statement<[number, number], StoredBlock>
+  readonly #durableAmount: Statement<[], { count: number; bytes: number }>
   readonly #completeRootsOf: Statement<
     [number, number, number, number],
     { id: number; codec: number; multihash: Uint8Array }
@@ -90,6 +91,7 @@ export class BlockTable implements Blocks {
       SELECT ${STORED_COLUMNS} FROM root_blocks rb JOIN blocks b ON b.id = rb.block_id
       WHERE rb.root_id = ? AND rb.block_id > ? ORDER BY rb.block_id LIMIT ?`)
     this.#durableAfter = db.prepare(DURABLE_AFTER)
+    this.#durableAmount = db.prepare(`SELECT count, bytes FROM counters WHERE kind = 'blocks' AND state = 'durable'`)
     this.#completeRootsOf = db.prepare(`
       SELECT r.id, r.codec, r.multihash FROM root_blocks rb JOIN roots r ON r.id = rb.root_id
       WHERE rb.block_id = ? AND rb.way = ? AND rb.root_id > ? AND r.state = 'complete' ORDER BY rb.root_id LIMIT ?`)
@@ -208,6 +210,10 @@ export class BlockTable implements Blocks {
 
   durableAfter(id: number, limit: number): StoredBlock[] {
     return this.#durableAfter.all(id, limit)
+  }
+
+  durableAmount(): { count: number; bytes: number } {
+    return this.#durableAmount.get() ?? { count: 0, bytes: 0 }
   }
 
   isLostFrom(rootId: number): boolean {

@@ -39,6 +39,8 @@ export interface Blocks {
   storedSize(blockId: number): number | undefined
   /** Returns durable blocks with ids greater than `id`, and lost blocks that complete roots need. */
   durableAfter(id: number, limit: number): StoredBlock[]
+  /** Returns the number and the total size of all durable blocks, from a counter. */
+  durableAmount(): { count: number; bytes: number }
   /** Returns complete roots with ids greater than `after` that need the block. */
   completeRootsOf(
     blockId: number,

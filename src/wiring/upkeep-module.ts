@@ -67,7 +67,7 @@ export function makeUpkeep(setup: Setup, below: Below) {
   const verification =
     options && new ScheduledVerification({ table, blocks, verifier, lost, hasNetwork, clock, logger }, options)
   const backups = backupsOf(setup, below)
-  const statistics = statisticsOf(setup, below, backups)
+  const statistics = statisticsOf(setup, below, { backups, verification })
   const clusters = surveyedClusters(setup, below)
   const past = below.storage.shared?.past ?? null
   const parts = {
@@ -166,7 +166,11 @@ function backupsOf({ dataDir, clock, longRuns, metrics, config }: Setup, { stora
   return new Backups(source, longRuns, metrics, config)
 }
 
-function statisticsOf({ activity }: Setup, { storage, network, clusters, pins }: Below, backups: Backups): Statistics {
+function statisticsOf(
+  { activity }: Setup,
+  { storage, network, clusters, pins }: Below,
+  { backups, verification }: { backups: Backups; verification: ScheduledVerification | null },
+): Statistics {
   return new Statistics(storage.census, activity, {
     peerCount: () => network.peerCount(),
     publicNetwork: () => network.publicNetwork(),
@@ -178,7 +182,7 @@ function statisticsOf({ activity }: Setup, { storage, network, clusters, pins }:
     clockSkewMs: () => storage.shared?.changes.health.skewMs ?? null,
     verification: () => {
       const { blocks = 0, damaged = 0, lastBlock = 0, endedAt = null } = storage.verification.get() ?? {}
-      return { blocks, damaged, isRunning: lastBlock > 0, endedAt }
+      return { blocks, damaged, isRunning: lastBlock > 0, endedAt, behindMs: verification?.behindMs() ?? 0 }
     },
   })
 }

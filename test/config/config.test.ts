@@ -279,7 +279,7 @@ test('schema defaults apply only to omitted fields', () => {
     gc: { graceSeconds: 60, intervalSeconds: 30 },
     bulk: { undoSeconds: 600 },
     audit: { keepDays: 365, maxEntries: 100_000 },
-    verify: { everyDays: 30, bytesPerSecond: 2_097_152 },
+    verify: { everyDays: 30 },
     webhooks: { allowPrivate: false },
     reconcile: { everyHours: 12, sample: 4 },
     disk: { reserveBytes: 0 },

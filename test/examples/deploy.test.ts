@@ -50,8 +50,8 @@ const ALERTS: ReadonlyArray<[string, Readonly<Record<string, string>>, Readonly<
   ],
   [
     'HoldfastUnverified',
-    { holdfast_verification_ended_seconds: '-3900000x130' },
-    { holdfast_verification_ended_seconds: '-3800000x130' },
+    { holdfast_verification_behind_seconds: '260000x130' },
+    { holdfast_verification_behind_seconds: '250000x130' },
   ],
   [
     'HoldfastBackupOld',

@@ -66,14 +66,14 @@ describe('scheduled verification', () => {
         for (let i = 0; i < 30; i++) await engine.pins.upload(pseudoRandom(50, `slow ${i}`), { account })
         // A timer may be set after the clock has moved.
         const blocks = (): number | undefined => {
-          clock.advance(1)
+          clock.advance(100)
           return state(dataDir)?.blocks
         }
         clock.advance(31 * DAY)
         await new Promise(resolve => setImmediate(resolve))
         clock.advance(60_000)
         await expect.poll(blocks).toBe(8)
-        // Eight blocks count 32 KiB, which take 32 seconds.
+        // Eight blocks count 33,168 bytes, which take over 32 seconds.
         clock.advance(31_000)
         // Long enough for a running step.
         await engine.verify()

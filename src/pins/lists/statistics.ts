@@ -27,8 +27,11 @@ export interface EngineStats {
   databaseBytes: number
   /** Disk space in bytes. The data directory comes first, then the clusters. */
   disks: ReadonlyArray<{ backend: number; freeBytes: number; reserveBytes: number; isFull: boolean }>
-  /** The running verification round, or else the last round. `endedAt` is in ms since the epoch. */
-  verification: { blocks: number; damaged: number; isRunning: boolean; endedAt: number | null }
+  /**
+   * The running verification round, or else the last round. `endedAt` is in ms since the epoch. `behindMs` is the time
+   * by which the round is behind its schedule.
+   */
+  verification: { blocks: number; damaged: number; isRunning: boolean; endedAt: number | null; behindMs: number }
   /** The newest backup below `backupRoots`, in ms since the epoch. Null without `backupRoots`, or before the first look. */
   backups: { newestAt: number | null } | null
   peers: number
