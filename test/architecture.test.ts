@@ -96,6 +96,7 @@ const SHARED_FILE_NAMES: Readonly<Record<string, string>> = {
   'main.ts': 'the start of a program: the command line, the page of the console',
   'definition.ts': 'the form of an adapter of clusters: its configuration',
   'options.ts': 'the form of an adapter of clusters: its types for an embedder',
+  'schema-next.ts': 'the migration of the next version: of SQLite, of PostgreSQL',
 }
 
 /** Directories of tests that mirror no source directory: suites that test the whole. */
@@ -108,6 +109,7 @@ const SHARED_NAMES: Readonly<Record<string, string>> = {
   RenameRequest: 'public in holdfast and, without an engine’s checks, in holdfast/catalogue',
   holdfast: 'the adapter of holdfast/fastify, and that of holdfast/holdfast',
   migrations: 'the two drivers of the catalogue',
+  nextSchema: 'the two drivers of the catalogue',
   placementsSeenSchema: 'the two drivers of the catalogue',
   webhooksSchema: 'the two drivers of the catalogue',
 }

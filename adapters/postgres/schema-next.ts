@@ -4,4 +4,8 @@ export const nextSchema = `
   -- the cluster takes.
   ALTER TABLE offers ADD COLUMN taker TEXT COLLATE "C";
   CREATE INDEX offers_by_taker ON offers (taker, record_id, node);
+
+  -- The accounts that have a root, for the payer of its traffic.
+  CREATE INDEX records_by_owner ON records (root_id, account_id, created_at) INCLUDE (expires_at)
+    WHERE root_id IS NOT NULL;
 `

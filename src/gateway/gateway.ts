@@ -15,6 +15,7 @@ import { type Metrics, silentMetrics } from '../domain/metrics.ts'
 import { logAnswer } from '../http/access-log.ts'
 import type { ApiHandler, ApiRequest, ApiResponse } from '../http/api-messages.ts'
 import { CLIENT_GONE } from '../http/error-codes.ts'
+import { StreamBody } from '../http/stream-body.ts'
 import type { BlockFetcher } from '../network/block-fetcher.ts'
 import type { ContentPath } from './http/content-path.ts'
 import { chooseFormat, contentLocation, type FormatChoice } from './http/format.ts'
@@ -22,8 +23,8 @@ import { heldResponse } from './http/held-response.ts'
 import { failureResponse } from './pages/failure-response.ts'
 import { Admission, type TakenDown } from './policy/admission.ts'
 import { DenylistFile } from './policy/denylist-file.ts'
-import type { EgressCap } from './policy/egress-cap.ts'
-import { domainsOf, type EgressTally } from './policy/egress-tally.ts'
+import type { EgressCap, EgressCharge, Payers } from './policy/egress-cap.ts'
+import { domainsOf, type EgressTally, type Payment } from './policy/egress-tally.ts'
 import { contentCorsHeaders } from './representations/content-headers.ts'
 import { respond } from './representations/respond.ts'
 import { type ApartGateway, withDocumentsApart } from './site/documents-apart.ts'
@@ -56,15 +57,16 @@ export interface GatewayDependencies {
   slots?: Slots
   /** Counts sent bytes. Default: nothing is counted. */
   egress?: Pick<EgressTally, 'count'>
-  /** Refuses content of accounts without remaining traffic. Default: nothing is refused. */
+  /** Lets accounts pay for responses, within the limits of their plans. Default: nothing is refused. */
   cap?: EgressCap | null
   /** Limits the memory of blocks that are being sent to clients. Default: no limit. */
   memory?: MemoryBudget
 }
 
-/** The root whose content a response has. Null without a root of this node, and for an error. */
-interface Read {
-  rootId: number | null
+/** What makes an account pay for a response. Null for an error, for which nobody pays. */
+interface Paid {
+  blocks: RequestBlocks | null
+  charge: EgressCharge | null
 }
 
 const NONE: TakenDown = { denylist: null }
@@ -94,11 +96,11 @@ export function createGateway(dependencies: GatewayDependencies): ApiHandler {
     const startedAt = clock.now()
     const requestId = randomUUID()
     renameWork(`${request.method} ${ROUTE}`)
-    const read: Read = { rootId: null }
+    const paid: Paid = { blocks: null, charge: null }
     let response: ApiResponse
     let failure: unknown
     try {
-      response = await answer(request, read)
+      response = await answer(request, paid)
     } catch (error) {
       failure = error
       response = request.signal.aborted ? NOBODY : failureResponse(request, error, requestId)
@@ -114,12 +116,15 @@ export function createGateway(dependencies: GatewayDependencies): ApiHandler {
       route: ROUTE,
       source: null,
       bytesIn: 0,
-      sent: bytes => egress?.count({ ...read, domain: domainOf(request.header('host')), bytes }),
+      sent: bytes => {
+        paid.charge?.end(bytes)
+        egress?.count({ ...paymentOf(paid), domain: domainOf(request.header('host')), bytes })
+      },
       startedAt,
     })
   }
 
-  async function answerHere(request: ApiRequest, read: Read): Promise<ApiResponse> {
+  async function answerHere(request: ApiRequest, paid: Paid): Promise<ApiResponse> {
     if (request.method === 'OPTIONS') return PREFLIGHT
     if (request.method !== 'GET' && request.method !== 'HEAD') {
       throw new HoldfastError('METHOD_NOT_ALLOWED', `content supports only ${METHODS}`, { details: { allow: METHODS } })
@@ -139,16 +144,29 @@ export function createGateway(dependencies: GatewayDependencies): ApiHandler {
     }
     try {
       blocks = await opener.open(request, routed.path)
-      const { rootId } = blocks
-      if (cap !== null && rootId !== null) await cap.check(rootId)
+      const payers = await payersOf(blocks)
       const response = await serve(request, routed.path, query, blocks, choice)
-      const held = await heldResponse(request, response, { clock, logger, maxDurationMs, slot, release })
-      read.rootId = rootId
+      let charge: EgressCharge | null = null
+      const sending = (bytes: number): void => charge?.sending?.(bytes)
+      const held = await heldResponse(request, response, { clock, logger, maxDurationMs, slot, sending, release })
+      try {
+        // The begin of a response has opened the content below an identity root.
+        charge = (payers ?? (await payersOf(blocks)))?.begin(lengthOf(request, response)) ?? null
+      } catch (error) {
+        if (held.body instanceof StreamBody) await held.body.return()
+        throw error
+      }
+      Object.assign(paid, { blocks, charge } satisfies Paid)
       return held
     } catch (error) {
       release()
       throw error
     }
+  }
+
+  /** Returns null if no limit applies. */
+  async function payersOf({ paid }: RequestBlocks): Promise<Payers | null> {
+    return cap === null || paid === null ? null : cap.payersOf(paid)
   }
 
   async function serve(
@@ -207,6 +225,18 @@ const PREFLIGHT: ApiResponse = {
   status: 204,
   headers: { allow: METHODS, 'access-control-max-age': PREFLIGHT_SECONDS },
   body: null,
+}
+
+function paymentOf({ blocks, charge }: Paid): Payment {
+  return charge?.payment ?? { rootId: blocks?.paid?.rootId ?? null }
+}
+
+/** Returns the length of the body in bytes, or null if it is unknown. */
+function lengthOf({ method }: ApiRequest, { headers, body }: ApiResponse): number | null {
+  if (method === 'HEAD' || body === null) return 0
+  if (typeof body === 'string' || body instanceof Uint8Array) return Buffer.byteLength(body)
+  const length = headers['content-length']
+  return length === undefined ? null : Number(length)
 }
 
 function finished(request: ApiRequest, { status, headers, body }: ApiResponse): ApiResponse {

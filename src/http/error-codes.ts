@@ -48,7 +48,7 @@ export const ERROR_TABLE: Readonly<Record<ErrorCode, ErrorRow>> = {
     status: 429,
     meaning:
       'Too many requests by the key or account, malformed requests from the address, or wrong codes and passwords. On ' +
-      "the gateway, the account of the content has sent its plan's `maxEgressBytes` this month.",
+      "the gateway, every account of the content has sent its plan's `maxEgressBytes` this month.",
     remedy: 'Wait for the seconds in `Retry-After`.',
   },
   '2fa_required': {

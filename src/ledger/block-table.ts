@@ -26,12 +26,16 @@ export const FIND_BLOCK = `SELECT ${COLUMNS} FROM blocks b WHERE b.multihash = ?
  */
 const WAYS = [0, 404, 410, 451]
 
+/** Roots of a block among which live ones are looked for. */
+const ROOTS_LOOKED_AT = 256
+
 /** Tables of blocks and of the roots that need them. */
 export class BlockTable implements Blocks {
   readonly #find: Statement<[Uint8Array, number], BlockRow>
   readonly #get: Statement<[number], BlockRow>
   readonly #findLive: Statement<[Uint8Array, number, number], HeldBlock>
   readonly #findOpen: Statement<[Uint8Array, number, number], HeldBlock>
+  readonly #openRootsOf: Statement<[number, number, number, number], { id: number }>
   readonly #findRefusal: Statement<[Uint8Array, number, number], { way: number; barred: number }>
   readonly #backendsOf: Statement<[Uint8Array], { backendId: number }>
   readonly #idsOf: Statement<[Uint8Array], { id: number }>
@@ -66,6 +70,10 @@ export class BlockTable implements Blocks {
     const held = `SELECT ${COLUMNS}, b.backend_id AS backendId, r.id AS rootId, r.live_until AS liveUntil ${live}`
     this.#findLive = db.prepare(`${held} LIMIT 1`)
     this.#findOpen = db.prepare(`${held} AND rb.way = 0 AND r.barred = 0 LIMIT 1`)
+    this.#openRootsOf = db.prepare(`
+      SELECT r.id FROM (SELECT root_id FROM root_blocks WHERE block_id = ? AND way = 0 ORDER BY root_id LIMIT ?) first_roots
+      CROSS JOIN roots r ON r.id = first_roots.root_id
+      WHERE r.state = 'complete' AND r.barred = 0 AND (r.live_until IS NULL OR r.live_until > ?) LIMIT ?`)
     this.#findRefusal = db.prepare(`SELECT rb.way, r.barred ${live} LIMIT 1`)
     this.#backendsOf = db.prepare('SELECT backend_id AS backendId FROM blocks WHERE multihash = ? ORDER BY backend_id')
     this.#idsOf = db.prepare('SELECT id FROM blocks WHERE multihash = ?')
@@ -121,6 +129,16 @@ export class BlockTable implements Blocks {
   /** Finds a block like {@link findLive}, but only through roots that make the block public. */
   findOpen(multihash: Uint8Array, now: number, last: ReadonlySet<number>): HeldBlock | undefined {
     return this.#onBackends(multihash, last, backendId => this.#findOpen.get(multihash, backendId, now))
+  }
+
+  /**
+   * Returns live roots that make a block public, oldest first on each backend. Looks only at the oldest roots that need
+   * the block, because roots of removed records may be many.
+   */
+  openRootsOf(multihash: Uint8Array, now: number, limit: number): number[] {
+    return this.idsOf(multihash)
+      .flatMap(id => this.#openRootsOf.all(id, ROOTS_LOOKED_AT, now, limit))
+      .map(({ id }) => id)
   }
 
   /**

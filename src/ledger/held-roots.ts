@@ -51,6 +51,16 @@ export class HeldRoots {
     return placeOf(root, !this.#external.has(root.backendId) && this.sizeOf(root.backendId, multihash) !== null)
   }
 
+  /**
+   * Returns live roots that make a block public: `rootId`, the roots with this multihash, then the oldest others. Their
+   * accounts may pay for the block.
+   */
+  openRoots(multihash: Uint8Array, rootId: number, now: number, limit: number): number[] {
+    const own = this.#roots.findOpen(multihash, now).map(root => root.rootId)
+    const others = this.#blocks.openRootsOf(multihash, now, limit)
+    return [...new Set([rootId, ...own, ...others])].slice(0, limit)
+  }
+
   /** Returns null if the block is not durable. */
   sizeOf(backendId: number, multihash: Uint8Array): number | null {
     const found = this.#blocks.find(backendId, multihash)

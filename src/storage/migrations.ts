@@ -8,9 +8,15 @@ import {
 import { backendClustersSchema, egressSchema, holdsSchema } from './schema-holds.ts'
 import { usersOfProvidersSchema } from './schema-identities.ts'
 import { bulkSchema, jobsSchema } from './schema-jobs.ts'
+import { nextSchema } from './schema-next.ts'
 import { announcedAsSchema, nodeIdentitySchema } from './schema-node-identity.ts'
 import { linksSchema } from './schema-password-links.ts'
-import { clusterChecksSchema, placementsSchema, placementsSeenSchema } from './schema-placements.ts'
+import {
+  clusterChecksSchema,
+  identicalRecordsSchema,
+  placementsSchema,
+  placementsSeenSchema,
+} from './schema-placements.ts'
 import { searchSchema } from './schema-search.ts'
 import { searchBlocksSchema } from './schema-search-blocks.ts'
 import { failedDeliveriesSchema, webhooksSchema } from './schema-webhooks.ts'
@@ -274,14 +280,7 @@ export const migrations: readonly string[] = [
   catalogueNodeSchema,
   placementsSeenSchema,
   catalogueMoveSchema,
-  `
-  -- The index for repeated requests also finds if an account has the content of a DAG. One index less saves one page
-  -- written for each record, of about ten.
-  DROP INDEX records_with_content;
-  DROP INDEX records_identical;
-  CREATE INDEX records_identical ON records (
-    account_id, multihash, codec, root_id IS NULL, cluster_id, expires_at, name, original_name, custom_name, meta);
-  `,
+  identicalRecordsSchema,
   cataloguePastSchema,
   clusterChecksSchema,
   announcedAsSchema,
@@ -297,4 +296,5 @@ export const migrations: readonly string[] = [
   auditSchema,
   failedDeliveriesSchema,
   knownSetBackSchema,
+  nextSchema,
 ]

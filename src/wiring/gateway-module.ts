@@ -1,7 +1,8 @@
 import type { CID } from 'multiformats/cid'
+import { PAYING_ROOTS } from '../catalogue/egress.ts'
 import { createGateway, gatewaySlots, openerOf } from '../gateway/gateway.ts'
 import { Egress } from '../gateway/policy/account-egress.ts'
-import { EgressCap } from '../gateway/policy/egress-cap.ts'
+import { EgressCap, type PaidContent } from '../gateway/policy/egress-cap.ts'
 import { ContentReader } from '../gateway/reader/content-reader.ts'
 import { type GatewayStatus, withReadiness } from '../gateway/site/readiness.ts'
 import { behindProxies } from '../http/proxies.ts'
@@ -63,9 +64,11 @@ export function makeGateway(setup: Setup, below: Below) {
   const holdOf = (rootId: number) => holds.ofRoot(rootId, { ends: clock.now(), id: '' }, 1)[0]?.id ?? null
   const { plans } = below.access
   const mostOf = (plan: string) => plans.get(plan).maxEgressBytes
-  const egress = new Egress({ store: catalogue.egress, holdOf, mostOf, clock, logger, metrics })
+  const rootsOf = ({ cid, rootId }: PaidContent) =>
+    below.storage.heldRoots.openRoots(cid.multihash.bytes, rootId, clock.now(), PAYING_ROOTS)
+  const egress = new Egress({ store: catalogue.egress, holdOf, rootsOf, mostOf, clock, logger, metrics })
   const isCapped = plans.names().some(plan => mostOf(plan) !== null)
-  const cap = isCapped ? new EgressCap(clock, rootId => egress.waitOf(rootId)) : null
+  const cap = isCapped ? new EgressCap(clock, content => egress.payersOf(content)) : null
   const slots = gatewaySlots(options, clock)
   const parts = { ...dependencies, metrics, opener, slots, egress: egress.tally, cap }
   const handler = createGateway({ ...parts, apart })

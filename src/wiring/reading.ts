@@ -13,7 +13,7 @@ import { HoldfastError } from '../domain/errors.ts'
 import { type Logger, silentLogger } from '../domain/logger.ts'
 import { silentMetrics } from '../domain/metrics.ts'
 import { createGateway, gatewaySlots } from '../gateway/gateway.ts'
-import { EgressCap } from '../gateway/policy/egress-cap.ts'
+import { EgressCap, type Payer } from '../gateway/policy/egress-cap.ts'
 import { EgressTally, REPORT_MS } from '../gateway/policy/egress-tally.ts'
 import { SharedTakedowns } from '../gateway/policy/shared-takedowns.ts'
 import { type GatewayStatus, withReadiness } from '../gateway/site/readiness.ts'
@@ -33,7 +33,7 @@ import { databaseOf, type Reading, type ReadingMeans } from './open-reading.ts'
 const MAX_CALLS = {
   read: 32,
   arrival: 8,
-  'egress wait': 64,
+  payers: 64,
   'network open': 64,
   'network get': 64,
   'nodes open': 64,
@@ -60,7 +60,10 @@ export function readingIn(
   const egress = new EgressTally(clock, REPORT_MS, async rows => {
     await calls.ask('egress', rows).catch(() => undefined)
   })
-  const cap = new EgressCap(clock, async rootId => (await calls.ask('egress wait', rootId)) as number | null)
+  const cap = new EgressCap(
+    clock,
+    async ({ cid, rootId }) => (await calls.ask('payers', { cid: cid.toString(), rootId })) as Payer[],
+  )
   const options = { ...data.gateway, ownOrigin: true }
   const handler = createGateway({
     content: contentOf(data, database, calls, logger),

@@ -5,7 +5,7 @@ import { answerCalls } from '../concurrency/port-calls.ts'
 import { MOST_HOLDERS } from '../concurrency/slot-rows.ts'
 import { DATABASE, TAKEDOWNS } from '../disk/file-names.ts'
 import { HoldfastError } from '../domain/errors.ts'
-import type { RootBytes } from '../gateway/policy/egress-tally.ts'
+import type { PaidBytes } from '../gateway/policy/egress-tally.ts'
 import { answersFrom, ownMemory } from '../gateway/source/asked-content.ts'
 import { NetworkContent } from '../gateway/source/network-content.ts'
 import type { ReadingData, SharedReading } from '../gateway/source/shared-reading.ts'
@@ -117,8 +117,9 @@ function answer(
       if (reader === null) throw new HoldfastError('NOT_FOUND', `block ${cid} is not on this node`)
       return ownMemory(await reader.read(cidOfText(cid), { signal }))
     },
-    egress: (rows: RootBytes[]) => gateway.egress.add(rows),
-    'egress wait': (rootId: number) => gateway.egress.waitOf(rootId),
+    egress: (rows: PaidBytes[]) => gateway.egress.add(rows),
+    payers: ({ cid, rootId }: { cid: string; rootId: number }) =>
+      gateway.egress.payersOf({ cid: cidOfText(cid), rootId }),
     readiness: () => gateway.status(),
     arrival: (cid: string) => gateway.arrivalOf(cidOfText(cid)),
     damaged: ({ cid, reason }: { cid: string; reason: string }) => {

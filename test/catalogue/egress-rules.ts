@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { OWNERS_COMPARED } from '../../src/catalogue/index.ts'
+import { MOST_PAYERS, PAYING_ROOTS } from '../../src/catalogue/index.ts'
 import { type ContentRule, commit, dagOf, NOW, record } from './content-support.ts'
 import type { Broken } from './content-wrong.ts'
 
@@ -22,17 +22,6 @@ export const egressRules: readonly ContentRule[] = [
       const late = { ...AT, now: NOW + 5 }
       assert.deepEqual(await egress.add([sent], late), [{ ...all, accountId: 'one', bytes: 7 }])
       assert.deepEqual(await egress.read(['one'], AT.month), [{ accountId: 'one', domain: 'a.example', bytes: 7 }])
-    },
-  },
-  {
-    name: 'compares only the records of a root that expire last',
-    async run(catalogue) {
-      const { egress, holdOf } = catalogue
-      await commit(catalogue, [record('oldest', { createdAt: 1, accountId: 'two', expiresAt: NOW + 5 })])
-      const lasting = Array.from({ length: OWNERS_COMPARED }, (_, i) => record(`r${i}`, { createdAt: 2 + i }))
-      for (const one of lasting) await commit(catalogue, [one])
-      await egress.add([{ holdId: await holdOf('r0'), domain: 'other', bytes: 1 }], AT)
-      assert.deepEqual(await egress.read(both, AT.month), [{ accountId: 'one', domain: 'other', bytes: 1 }])
     },
   },
   {
@@ -59,19 +48,80 @@ export const egressRules: readonly ContentRule[] = [
     },
   },
   {
-    name: "finds the account that a root counts for, with the month's bytes of all its domains",
+    name: 'adds traffic to the account that pays, unless it is gone',
+    async run({ egress }) {
+      const sent = { domain: 'a.example', bytes: 7 }
+      const own = { ...sent, accountId: 'two' }
+      assert.deepEqual(await egress.add([own, { ...sent, accountId: 'gone' }], AT), [own])
+      assert.deepEqual(await egress.read([...both, 'gone'], AT.month), [own])
+    },
+  },
+  {
+    name: "finds the accounts that may pay for a root, oldest first, with the month's bytes of all their domains",
     async run(catalogue) {
       const { egress, holdOf } = catalogue
       await commit(catalogue, [record('oldest', { createdAt: 1, accountId: 'two', expiresAt: NOW + 5 })])
       await commit(catalogue, [record('newest', { createdAt: 2 })])
       const holdId = await holdOf('newest')
-      assert.equal((await egress.ownerOf(holdId, AT))?.bytes, 0)
+      const payersAt = async (at = AT) => (await egress.payersOf([holdId], at)).map(payer => payer.accountId)
       for (const domain of ['a.example', 'b.example']) await egress.add([{ holdId, domain, bytes: 2 ** 40 }], AT)
       await egress.add([{ holdId, domain: 'a.example', bytes: 3 }], { ...AT, month: 202610 })
-      const plan = (await catalogue.accounts.get('two'))?.plan
-      assert.deepEqual(await egress.ownerOf(holdId, AT), { accountId: 'two', plan, bytes: 2 ** 41 })
-      assert.equal((await egress.ownerOf(holdId, { ...AT, now: NOW + 5 }))?.accountId, 'one')
-      assert.equal(await egress.ownerOf('nothing', AT), null)
+      const plans = await Promise.all(both.map(async id => (await catalogue.accounts.get(id))?.plan))
+      assert.deepEqual(await egress.payersOf([holdId], AT), [
+        { accountId: 'two', plan: plans[0], bytes: 2 ** 41 },
+        { accountId: 'one', plan: plans[1], bytes: 0 },
+      ])
+      assert.deepEqual(await payersAt({ ...AT, now: NOW + 5 }), ['one'])
+      assert.deepEqual(await egress.payersOf(['nothing'], AT), [])
+    },
+  },
+  {
+    name: 'finds an account behind many older records of another',
+    async run(catalogue) {
+      const { egress, holdOf } = catalogue
+      const older = Array.from({ length: 80 }, (_, i) => record(`r${i}`, { createdAt: 1 + i }))
+      for (const one of older) await commit(catalogue, [one])
+      await commit(catalogue, [record('newest', { accountId: 'two', expiresAt: NOW + 5 })])
+      const payers = await egress.payersOf([await holdOf('newest')], AT)
+      assert.deepEqual(
+        payers.map(({ accountId }) => accountId),
+        ['one', 'two'],
+      )
+    },
+  },
+  {
+    name: 'compares the accounts of several roots by their oldest record, each account once',
+    async run(catalogue) {
+      const { egress, holdOf } = catalogue
+      await commit(catalogue, [record('a', { createdAt: 3 })])
+      await commit(catalogue, [record('b', { createdAt: 2, accountId: 'two', dag: dagOf('b') })])
+      await commit(catalogue, [record('c', { createdAt: 1, dag: dagOf('c') })])
+      const payersOf = async (names: string[]) => {
+        const payers = await egress.payersOf(await Promise.all(names.map(holdOf)), AT)
+        return payers.map(({ accountId }) => accountId)
+      }
+      assert.deepEqual(await payersOf(['a', 'b']), ['two', 'one'])
+      assert.deepEqual(await payersOf(['a', 'b', 'c']), ['one', 'two'])
+      const nothing = Array.from({ length: PAYING_ROOTS }, () => 'a')
+      assert.deepEqual(await payersOf([...nothing, 'b']), ['one'])
+    },
+  },
+  {
+    name: 'finds a limited number of accounts, the oldest ones',
+    async run(catalogue) {
+      const { accounts, egress, holdOf } = catalogue
+      const one = await accounts.get('one')
+      assert.ok(one !== null)
+      const names = Array.from({ length: MOST_PAYERS + 3 }, (_, i) => `p${String(i).padStart(3, '0')}`)
+      for (const [i, id] of names.entries()) {
+        await accounts.insert({ ...one, id, email: `${id}@example.org`, role: 'user' }, null)
+        await commit(catalogue, [record(`of ${id}`, { accountId: id, createdAt: 500 - i })])
+      }
+      const payers = await egress.payersOf([await holdOf('of p000')], AT)
+      assert.deepEqual(
+        payers.map(({ accountId }) => accountId),
+        names.toReversed().slice(0, MOST_PAYERS),
+      )
     },
   },
 ]
@@ -86,11 +136,23 @@ export const wrongEgress: ReadonlyArray<[what: string, broken: Broken, rules: Re
   [
     'counts no traffic',
     ({ egress }) => ({ egress: { ...egress, add: async () => [] } }),
-    [/^compares only/, /^adds traffic/],
+    [/^counts traffic/, /^adds traffic/],
   ],
   [
     'finds the traffic of another month',
-    ({ egress }) => ({ egress: { ...egress, ownerOf: (id, at) => egress.ownerOf(id, { ...at, month: 202610 }) } }),
-    [/^finds the account/],
+    ({ egress }) => ({ egress: { ...egress, payersOf: (ids, at) => egress.payersOf(ids, { ...at, month: 202610 }) } }),
+    [/^finds the accounts/],
+  ],
+  [
+    'finds only the oldest account',
+    ({ egress }) => ({
+      egress: { ...egress, payersOf: async (ids, at) => (await egress.payersOf(ids, at)).slice(0, 1) },
+    }),
+    [/^finds the accounts/, /^finds an account behind/, /^finds a limited number/],
+  ],
+  [
+    'compares the accounts of one root only',
+    ({ egress }) => ({ egress: { ...egress, payersOf: (ids, at) => egress.payersOf(ids.slice(0, 1), at) } }),
+    [/^compares the accounts/],
   ],
 ]

@@ -1,21 +1,27 @@
-import { type AccountStore, type EgressRow, type EgressStore, OWNERS_COMPARED } from '../../src/catalogue/index.ts'
+import {
+  type AccountStore,
+  type EgressRow,
+  type EgressStore,
+  MOST_PAYERS,
+  PAYING_ROOTS,
+} from '../../src/catalogue/index.ts'
 import type { MemoryContent } from './memory-content.ts'
 
 /** Creates a store of traffic in memory, beside records whose holds have the ids of the records. */
 export function memoryEgress(all: MemoryContent, accounts: Pick<AccountStore, 'get'>): EgressStore {
   const rows: Array<EgressRow & { month: number }> = []
-  const ownerOf = (holdId: string, now: number): string | undefined => {
-    const rootId = all.rows.get(holdId)?.rootId
-    const live = all.live(now, row => row.rootId !== null && row.rootId === rootId)
-    const last = live.toSorted((a, b) => (b.expiresAt ?? Infinity) - (a.expiresAt ?? Infinity) || 0)
-    return all.newest(last.slice(0, OWNERS_COMPARED)).at(-1)?.accountId
+  const payersOf = (holdIds: readonly string[], now: number): string[] => {
+    const roots = new Set(holdIds.slice(0, PAYING_ROOTS).flatMap(id => all.rows.get(id)?.rootId ?? []))
+    const oldest = all.live(now, ({ rootId }) => rootId !== null && roots.has(rootId)).toReversed()
+    return [...new Set(oldest.map(({ accountId }) => accountId))].slice(0, MOST_PAYERS)
   }
   return {
     add: async (sent, { now, month }) => {
       const added: EgressRow[] = []
-      for (const { holdId, domain, bytes } of sent) {
-        const accountId = ownerOf(holdId, now)
-        if (accountId === undefined) continue
+      for (const one of sent) {
+        const { domain, bytes } = one
+        const accountId = 'accountId' in one ? one.accountId : payersOf([one.holdId], now)[0]
+        if (accountId === undefined || (await accounts.get(accountId)) === null) continue
         const row = rows.find(one => one.accountId === accountId && one.domain === domain && one.month === month)
         if (row === undefined) rows.push({ accountId, domain, month, bytes })
         else row.bytes += bytes
@@ -27,11 +33,13 @@ export function memoryEgress(all: MemoryContent, accounts: Pick<AccountStore, 'g
       }
       return added
     },
-    ownerOf: async (holdId, { now, month }) => {
-      const owner = await accounts.get(ownerOf(holdId, now) ?? '')
-      if (owner === null) return null
-      const sent = rows.filter(row => row.accountId === owner.id && row.month === month)
-      return { accountId: owner.id, plan: owner.plan, bytes: sent.reduce((sum, { bytes }) => sum + bytes, 0) }
+    payersOf: async (holdIds, { now, month }) => {
+      const found = await Promise.all(payersOf(holdIds, now).map(id => accounts.get(id)))
+      return found.flatMap(payer => {
+        if (payer === null) return []
+        const sent = rows.filter(row => row.accountId === payer.id && row.month === month)
+        return { accountId: payer.id, plan: payer.plan, bytes: sent.reduce((sum, { bytes }) => sum + bytes, 0) }
+      })
     },
     read: async (accountIds, month) =>
       rows

@@ -1,9 +1,16 @@
+import * as dagPb from '@ipld/dag-pb'
+import { UnixFS } from 'ipfs-unixfs'
+import { CID } from 'multiformats/cid'
+import { create as createDigest } from 'multiformats/hashes/digest'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { PrometheusMetrics } from '../../adapters/node-http/index.ts'
 import { Egress } from '../../src/gateway/policy/account-egress.ts'
-import { EgressCap } from '../../src/gateway/policy/egress-cap.ts'
-import { domainsOf, EgressTally, type RootBytes } from '../../src/gateway/policy/egress-tally.ts'
+import { EgressCap, type FindPayers, type Payer } from '../../src/gateway/policy/egress-cap.ts'
+import { domainsOf, EgressTally, type PaidBytes } from '../../src/gateway/policy/egress-tally.ts'
 import { createEngine, type Engine, HoldfastError, SCOPES } from '../../src/index.ts'
+import { CODEC } from '../../src/ipld/cid.ts'
+import { identityBlock } from '../pins/fetches/support/dags.ts'
+import { rawCid } from '../support/content-parts.ts'
 import { ManualClock } from '../support/manual-clock.ts'
 import { planOf } from '../support/plans.ts'
 import { needsPostgres, startPostgres, type TestPostgres } from '../support/postgres-server.ts'
@@ -88,7 +95,7 @@ test('a slow write delays the next report', async () => {
     egress.add([ROW])
     clock.advance(4_000)
   }
-  expect(store.add).toHaveBeenCalledTimes(1)
+  await expect.poll(() => store.add).toHaveBeenCalledTimes(1)
   slow.resolve([])
   await expect.poll(() => clock.waiting).toBe(1)
   clock.advance(4_000)
@@ -96,8 +103,24 @@ test('a slow write delays the next report', async () => {
   expect(store.add.mock.calls.map(([rows]) => rows[0].bytes)).toEqual([5, 45])
 })
 
+test('a write waits for reads that have begun, and later reads for it', async () => {
+  const { clock, egress, store } = egressOf()
+  const slow = Promise.withResolvers<never[]>()
+  store.payersOf.mockReturnValueOnce(slow.promise)
+  const first = egress.payersOf({ cid: cidOf(7), rootId: 7 })
+  await expect.poll(() => store.payersOf).toHaveBeenCalledTimes(1)
+  egress.add([ROW])
+  clock.advance(4_000)
+  const second = egress.payersOf({ cid: cidOf(7), rootId: 7 })
+  slow.resolve([])
+  await Promise.all([first, second])
+  expect(store.add.mock.invocationCallOrder[0]).toBeGreaterThan(store.payersOf.mock.invocationCallOrder[0] ?? 0)
+  expect(store.add.mock.invocationCallOrder[0]).toBeLessThan(store.payersOf.mock.invocationCallOrder[1] ?? 0)
+  expect(store.add.mock.settledResults[0]?.type).toBe('fulfilled')
+})
+
 test('a tally has a limited number of rows and loses no bytes', () => {
-  const reports: RootBytes[][] = []
+  const reports: PaidBytes[][] = []
   const tally = new EgressTally(new ManualClock(), 1_000, async rows => void reports.push(rows))
   for (let rootId = 0; rootId < 10_100; rootId++) tally.count({ ...ROW, rootId })
   void tally.report()
@@ -120,38 +143,89 @@ test('clients cannot add domains', () => {
   expect(domainsOf({})('gw.example')).toBe('other')
 })
 
-test('a cap asks rarely, and allows content without an answer', async () => {
-  const clock = new ManualClock()
-  const waitOf = vi.fn(async (): Promise<number | null> => 60)
-  const cap = new EgressCap(clock, waitOf)
-  const refused = { code: 'RATE_LIMIT', details: { retryAfter: 60 } }
-  await expect(cap.check(1)).rejects.toMatchObject(refused)
-  await expect(cap.check(1)).rejects.toMatchObject(refused)
-  expect(waitOf).toHaveBeenCalledTimes(1)
-  clock.advance(10_000)
-  waitOf.mockRejectedValueOnce(new HoldfastError('UNAVAILABLE', 'not now'))
-  await cap.check(1)
-  clock.advance(10_000)
-  waitOf.mockReturnValueOnce(new Promise(() => {}))
-  const late = cap.check(1)
-  clock.advance(1_000)
-  await late
-  expect(clock.waiting).toBe(0)
-  for (let root = 2; root < 10_002; root++) await cap.check(root).catch(() => undefined)
-  await expect(cap.check(1)).rejects.toMatchObject(refused)
+describe('a cap', () => {
+  const content = (rootId: number) => ({ rootId, cid: cidOf(rootId) })
+  const payer = (accountId: string, left: number | null): Payer => {
+    if (left === null) return { accountId, left }
+    const counter = new BigInt64Array(new SharedArrayBuffer(8))
+    counter[0] = BigInt(left)
+    return { accountId, left: counter }
+  }
+  const capOf = (...payers: Payer[]) => {
+    const clock = new ManualClock()
+    const find = vi.fn<FindPayers>(async () => payers)
+    return { clock, find, cap: new EgressCap(clock, find) }
+  }
+  const refused = { code: 'RATE_LIMIT', details: { retryAfter: expect.any(Number) } }
+
+  test('asks rarely, and allows content without an answer', async () => {
+    const { clock, find, cap } = capOf(payer('one', 0))
+    await expect(cap.payersOf(content(1))).rejects.toMatchObject(refused)
+    await expect(cap.payersOf(content(1))).rejects.toMatchObject(refused)
+    expect(find).toHaveBeenCalledTimes(1)
+    clock.advance(10_000)
+    find.mockRejectedValueOnce(new HoldfastError('UNAVAILABLE', 'not now'))
+    expect((await cap.payersOf(content(1))).begin(5).payment).toEqual({ rootId: 1 })
+    clock.advance(10_000)
+    find.mockReturnValueOnce(new Promise(() => {}))
+    const late = cap.payersOf(content(1))
+    clock.advance(1_000)
+    await late
+    expect(clock.waiting).toBe(0)
+    for (let root = 2; root < 10_002; root++) await cap.payersOf(content(root)).catch(() => undefined)
+    await expect(cap.payersOf(content(1))).rejects.toMatchObject(refused)
+  })
+
+  test('lets the first account pay that has bytes left', async () => {
+    const { cap } = capOf(payer('over', 0), payer('first', 9), payer('second', null))
+    const payers = await cap.payersOf(content(1))
+    const charges = [payers.begin(10), payers.begin(10)]
+    expect(charges.map(({ payment }) => payment)).toEqual([{ accountId: 'first' }, { accountId: 'second' }])
+    charges[0]?.end(8)
+    expect([payers.begin(1), payers.begin(1)].map(({ payment }) => payment)).toEqual([
+      { accountId: 'first' },
+      { accountId: 'second' },
+    ])
+  })
+
+  test('reserves 16 MiB for a stream, and again when these are sent', async () => {
+    const stream = 16 * 1024 ** 2
+    const one = payer('one', 2 * stream + 1)
+    const { cap } = capOf(one)
+    const payers = await cap.payersOf(content(1))
+    const charge = payers.begin(null)
+    expect(one.left?.[0]).toBe(BigInt(stream + 1))
+    for (let sent = 0; sent < stream; sent += stream / 4) charge.sending?.(stream / 4)
+    expect(one.left?.[0]).toBe(BigInt(stream + 1))
+    charge.sending?.(1)
+    expect(one.left?.[0]).toBe(1n)
+    const last = payers.begin(null)
+    expect(() => payers.begin(0)).toThrow(expect.objectContaining(refused))
+    charge.end(stream + 1)
+    last.end(3)
+    expect(one.left?.[0]).toBe(BigInt(stream - 3))
+  })
 })
 
-const LIMITED = { ...planOf({ maxEgressBytes: 2 * CONTENT.length }) }
+function cidOf(rootId: number): CID {
+  return CID.createV1(0x55, createDigest(0x12, Buffer.from(String(rootId).padStart(32, '0'))))
+}
+
+const PLANS = {
+  limited: planOf({ maxEgressBytes: 2 * CONTENT.length }),
+  roomy: planOf({ maxEgressBytes: 1_000 }),
+}
+
+async function statusOf(engine: Pick<Engine, 'gateway'>, method: string, path: string): Promise<number> {
+  const response = await engine.gateway(apiRequest(method, path))
+  await readBody(response)
+  return response.status
+}
 
 async function refusesBeyondThePlan({ engine, account, newAccount, restart }: TestEngine): Promise<void> {
   const limited = await newAccount('limited')
   const path = `/ipfs/${(await engine.pins.upload(CONTENT, { account: limited })).record.cid}`
   const other = `/ipfs/${(await engine.pins.upload(Buffer.from('other'), { account })).record.cid}`
-  const statusOf = async (engine: Engine, method: string, path: string): Promise<number> => {
-    const response = await engine.gateway(apiRequest(method, path))
-    await readBody(response)
-    return response.status
-  }
   expect([await statusOf(engine, 'GET', path), await statusOf(engine, 'GET', path)]).toEqual([200, 200])
   const second = await restart()
   const response = await second.gateway(apiRequest('GET', path))
@@ -168,8 +242,86 @@ async function refusesBeyondThePlan({ engine, account, newAccount, restart }: Te
   expect(await statusOf(await restart(), 'GET', path)).toBe(200)
 }
 
-test('with SQLite, content beyond its plan is 429 in each thread', async () => {
-  await withEngine(refusesBeyondThePlan, { plans: { limited: LIMITED } })
+/** The limited account was first with the file, and has another file in a directory. */
+async function letsOthersPay({ engine, account, newAccount, clock }: TestEngine): Promise<void> {
+  const limited = await newAccount('limited')
+  const [inner, shared] = [Buffer.from('in a directory.'), Buffer.from('in directories.')]
+  const files = [
+    { kind: 'file' as const, path: 'inner.txt', content: inner },
+    { kind: 'file' as const, path: 'shared.txt', content: shared },
+  ]
+  const directory = await engine.pins.uploadDirectory(files, { account: limited })
+  await engine.pins.upload(CONTENT, { account: limited })
+  clock.advance(1_000)
+  const [own] = await Promise.all([CONTENT, inner].map(bytes => engine.pins.upload(bytes, { account })))
+  await engine.pins.uploadDirectory(files.slice(1), { account })
+  const paths = await Promise.all([CONTENT, inner, shared].map(async bytes => `/ipfs/${await rawCid(bytes)}`))
+  const inDirectory = `/ipfs/${directory.record.cid}/inner.txt`
+  const readers = await threadReaders(engine)
+  for (let i = 0; i < 3; i++) {
+    for (const path of paths) {
+      expect([
+        await statusOf(engine, 'GET', path),
+        await statusOf({ gateway: engine.ownGateway }, 'GET', path),
+      ]).toEqual([200, 200])
+      expect((await readers.getFromAll(path)).map(({ status }) => status)).toEqual([200, 200])
+    }
+  }
+  expect(await statusOf(engine, 'GET', inDirectory)).toBe(429)
+  expect((await readers.get(inDirectory)).status).toBe(429)
+  await engine.pins.remove(own?.record.cid ?? '', { account })
+  clock.advance(10_000)
+  expect(await statusOf(engine, 'HEAD', paths[0] ?? '')).toBe(429)
+  expect(await statusOf(engine, 'HEAD', paths[1] ?? '')).toBe(200)
+  await readers.stop()
+}
+
+/** Many requests at once exceed the limit by less than one response. */
+async function exceedsByOneResponse({ engine, newAccount }: TestEngine): Promise<void> {
+  const limited = await newAccount('limited')
+  const bytes = Buffer.alloc(CONTENT.length - 1, 'a')
+  const path = `/ipfs/${(await engine.pins.upload(bytes, { account: limited })).record.cid}`
+  const readers = await threadReaders(engine)
+  const statuses = await Promise.all(
+    Array.from({ length: 30 }, async (_, i) => {
+      if (i % 3 === 0) return (await readers.get(path)).status
+      return statusOf(i % 3 === 1 ? engine : { gateway: engine.ownGateway }, 'GET', path)
+    }),
+  )
+  expect(statuses.filter(status => status === 200).length).toBe(3)
+  expect(statuses.filter(status => status === 429).length).toBe(27)
+  await readers.stop()
+}
+
+/** A CAR of unknown length reserves more than the limit. */
+async function givesBack({ engine, newAccount }: TestEngine): Promise<void> {
+  const path = `/ipfs/${(await engine.pins.upload(CONTENT, { account: await newAccount('roomy') })).record.cid}?format=car`
+  const first = await engine.gateway(apiRequest('GET', path))
+  expect(await statusOf(engine, 'GET', path)).toBe(429)
+  await readBody(first)
+  expect(await statusOf(engine, 'GET', path)).toBe(200)
+}
+
+async function paysBelowIdentityRoots({ engine, newAccount }: TestEngine): Promise<void> {
+  await engine.pins.upload(CONTENT, { account: await newAccount('limited') })
+  const unixfs = new UnixFS({ type: 'directory' }).marshal()
+  const links = [{ Name: 'file', Tsize: CONTENT.length, Hash: await rawCid(CONTENT) }]
+  const { cid } = identityBlock(CODEC.dagPb, dagPb.encode({ Data: unixfs, Links: links }))
+  const statuses: number[] = []
+  for (let i = 0; i < 3; i++) statuses.push(await statusOf(engine, 'GET', `/ipfs/${cid}/file`))
+  expect(statuses).toEqual([200, 200, 429])
+}
+
+const CAPS: ReadonlyArray<[string, (engine: TestEngine) => Promise<void>]> = [
+  ['content beyond its plan is 429 in each thread', refusesBeyondThePlan],
+  ["another account's limit refuses no content of yours", letsOthersPay],
+  ['requests at once exceed a plan by less than one response', exceedsByOneResponse],
+  ['a response gives back the bytes that it did not send', givesBack],
+  ['content below an identity root is paid as without it', paysBelowIdentityRoots],
+]
+
+test.each(CAPS)('with SQLite, %s', async (_, run) => {
+  await withEngine(run, { plans: PLANS })
 })
 
 describe('with PostgreSQL', needsPostgres, () => {
@@ -179,20 +331,28 @@ describe('with PostgreSQL', needsPostgres, () => {
   })
   afterAll(() => server?.stop())
 
-  test('content beyond its plan is 429 in each thread', async () => {
-    await withEngine(refusesBeyondThePlan, { database: await server.fresh(), plans: { limited: LIMITED } })
+  test.each(CAPS)('%s', async (_, run) => {
+    await withEngine(run, { database: await server.fresh(), plans: PLANS })
   })
 })
 
 function egressOf() {
   logger.warn.mockClear()
   const clock = new ManualClock()
-  const store = { add: vi.fn(async () => []), read: vi.fn(async () => []), ownerOf: vi.fn(async () => null) }
+  const store = { add: vi.fn(async () => []), read: vi.fn(async () => []), payersOf: vi.fn(async () => [] as never[]) }
   const holdOf = (rootId: number): string => `hold ${rootId}`
   const add = store.add as unknown as ReturnType<typeof vi.fn>
   return {
     clock,
-    egress: new Egress({ store, holdOf, mostOf: () => null, clock, logger, metrics: {} }),
+    egress: new Egress({
+      store,
+      holdOf,
+      rootsOf: ({ rootId }) => [rootId],
+      mostOf: () => null,
+      clock,
+      logger,
+      metrics: {},
+    }),
     store: { ...store, add },
   }
 }

@@ -12,6 +12,8 @@ export interface Holding {
   maxDurationMs: number
   /** If other requests wait for a slot, a slow response loses its slot. */
   slot: Pick<Slot, 'watch' | 'progress'>
+  /** Called with the size of each chunk of a stream that is being sent. */
+  sending: (bytes: number) => void
   /** Called once, when the response ends. */
   release: () => void
 }
@@ -34,8 +36,12 @@ export async function heldResponse(request: ApiRequest, response: ApiResponse, h
       holding.logger.error({ path: request.path, err: failure }, 'gateway response failed midway')
     }
   }
-  const stream = await StreamBody.start(body, end, holding.slot.progress.bind(holding.slot))
-  holding.slot.watch(reason => stream.fail(reason))
+  const { slot, sending } = holding
+  const stream = await StreamBody.start(body, end, bytes => {
+    slot.progress(bytes)
+    sending(bytes)
+  })
+  slot.watch(reason => stream.fail(reason))
   const close = (): void => void stream.return().catch(() => undefined)
   request.signal.addEventListener('abort', close, { once: true })
   const { clock, maxDurationMs } = holding

@@ -3,7 +3,9 @@ import type { Clock } from '../../domain/clock.ts'
 import { isHoldfastError } from '../../domain/errors.ts'
 import type { Logger } from '../../domain/logger.ts'
 import type { Metrics } from '../../domain/metrics.ts'
-import { EgressTally, type RootBytes } from './egress-tally.ts'
+import type { PaidContent, Payer } from './egress-cap.ts'
+import { EgressLimits } from './egress-limits.ts'
+import { EgressTally, type PaidBytes } from './egress-tally.ts'
 
 /** Bytes that the gateway sent for an account in the current month. */
 export interface AccountEgress {
@@ -17,6 +19,8 @@ export interface EgressMeans {
   store: EgressStore
   /** Returns a hold of a root, or null if nothing holds the root any longer. */
   holdOf: (rootId: number) => string | null
+  /** Returns live roots that make the content public, at most as many as may pay. */
+  rootsOf: (content: PaidContent) => readonly number[]
   /** Returns the bytes of a month that a plan allows. Null means no limit. */
   mostOf: (plan: string) => number | null
   clock: Clock
@@ -25,27 +29,29 @@ export interface EgressMeans {
 }
 
 const WRITE_MS = 4_000
-/** Maximum number of roots in one transaction. */
+/** Maximum number of accounts and roots in one transaction. */
 const ROWS_AT_ONCE = 100
 
 /** The traffic of the gateway by account. Bytes wait in memory for a few seconds, then are written together. */
 export class Egress {
   readonly #means: EgressMeans
   readonly tally: EgressTally
+  readonly #limits = new EgressLimits()
+  /** Reads of what accounts have sent. A write waits for them, so that each read is before or after each write. */
+  readonly #asking = new Set<Promise<unknown>>()
   #writing: Promise<void> = Promise.resolve()
   #isStopping = false
 
   constructor(means: EgressMeans) {
     this.#means = means
     this.tally = new EgressTally(means.clock, WRITE_MS, rows => {
-      const before = this.#writing
-      this.#writing = this.#write(rows).then(() => before)
+      this.#writing = Promise.allSettled([this.#writing, ...this.#asking]).then(() => this.#write(rows))
       return this.#writing
     })
   }
 
   /** Adds the report of a reader thread. */
-  add(rows: readonly RootBytes[]): void {
+  add(rows: readonly PaidBytes[]): void {
     for (const row of rows) this.tally.count(row)
   }
 
@@ -68,36 +74,52 @@ export class Egress {
   }
 
   /**
-   * Returns the time until the next month in seconds if the account of a root has sent the bytes of its plan. Returns
-   * null otherwise.
+   * Returns the accounts that may pay for content, oldest first. Accounts after the first without a limit never pay, so
+   * the list ends with it. An account whose first record is older pays first.
    */
-  async waitOf(rootId: number): Promise<number | null> {
-    const { store, holdOf, mostOf, clock } = this.#means
-    const holdId = holdOf(rootId)
-    if (holdId === null) return null
-    const now = clock.now()
-    const owner = await store.ownerOf(holdId, { now, month: monthOf(now) })
-    const most = owner === null ? null : mostOf(owner.plan)
-    if (owner === null || most === null || owner.bytes < most) return null
-    const date = new Date(now)
-    return Math.ceil((Date.UTC(date.getUTCFullYear(), date.getUTCMonth() + 1) - now) / 1_000)
+  async payersOf(content: PaidContent): Promise<Payer[]> {
+    for (let seen = null; seen !== this.#writing; ) {
+      seen = this.#writing
+      await seen
+    }
+    const asked = this.#payersOf(content)
+    this.#asking.add(asked)
+    return asked.finally(() => this.#asking.delete(asked))
   }
 
-  async #write(rows: readonly RootBytes[]): Promise<void> {
+  async #payersOf(content: PaidContent): Promise<Payer[]> {
+    const { store, holdOf, rootsOf, mostOf, clock } = this.#means
+    const holdIds = rootsOf(content).flatMap(rootId => holdOf(rootId) ?? [])
+    if (holdIds.length === 0) return []
+    const now = clock.now()
+    const found = await store.payersOf(holdIds, { now, month: monthOf(now) })
+    const payers: Payer[] = []
+    for (const payer of found) {
+      const most = mostOf(payer.plan)
+      const { accountId } = payer
+      payers.push({ accountId, left: most === null ? null : this.#limits.learn(payer, most) })
+      if (most === null) break
+    }
+    return payers
+  }
+
+  async #write(rows: readonly PaidBytes[]): Promise<void> {
     for (let from = 0; from < rows.length; from += ROWS_AT_ONCE) {
       await this.#writeSome(rows.slice(from, from + ROWS_AT_ONCE))
     }
   }
 
-  async #writeSome(rows: readonly RootBytes[]): Promise<void> {
+  async #writeSome(rows: readonly PaidBytes[]): Promise<void> {
     const { store, holdOf, clock, logger, metrics } = this.#means
     const now = clock.now()
     try {
-      const sent = rows.flatMap(({ rootId, ...row }) => {
-        const holdId = rootId === null ? null : holdOf(rootId)
-        return holdId === null ? [] : { ...row, holdId }
+      const sent = rows.flatMap(row => {
+        if ('accountId' in row) return row
+        const holdId = row.rootId === null ? null : holdOf(row.rootId)
+        return holdId === null ? [] : { domain: row.domain, bytes: row.bytes, holdId }
       })
       const added = sent.length === 0 ? [] : await store.add(sent, { now, month: monthOf(now) })
+      for (const row of rows) if ('accountId' in row) this.#limits.wrote(row.accountId, row.bytes)
       for (const [domain, all] of Map.groupBy(rows, row => row.domain)) {
         const counted = sumOf(added.filter(row => row.domain === domain))
         metrics.egress?.({ domain, counted, uncounted: sumOf(all) - counted })
@@ -105,7 +127,9 @@ export class Egress {
     } catch (err) {
       logger.warn({ err }, 'gateway traffic of the last seconds could not be written')
       // Bytes that may have been written are not written again.
-      if (!this.#isStopping && !isHoldfastError(err, 'OUTCOME_UNKNOWN')) this.add(rows)
+      if (isHoldfastError(err, 'OUTCOME_UNKNOWN')) {
+        for (const row of rows) if ('accountId' in row) this.#limits.lost(row.accountId, row.bytes)
+      } else if (!this.#isStopping) this.add(rows)
     }
   }
 }

@@ -1,15 +1,17 @@
 import type { Clock } from '../../domain/clock.ts'
 
-/** Bytes sent below one root under one domain. The root is null if no record of this node made the content readable. */
-export interface RootBytes {
-  rootId: number | null
-  domain: string
-  bytes: number
-}
+/**
+ * The account that pays for a response, if a plan limits traffic, or else the root of its content. The root is null if
+ * no record of this node made the content readable.
+ */
+export type Payment = { accountId: string } | { rootId: number | null }
+
+/** Bytes sent under one domain for one account or root. */
+export type PaidBytes = Payment & { domain: string; bytes: number }
 
 /** Time between the reports of a thread. */
 export const REPORT_MS = 1_000
-/** Beyond this number of rows, bytes of further roots count for no account. */
+/** Beyond this number of rows, bytes of further accounts and roots count for no account. */
 const MOST_ROWS = 10_000
 /** Domain of all hosts that the configuration does not name. */
 const OTHER = 'other'
@@ -18,25 +20,27 @@ const OTHER = 'other'
 export class EgressTally {
   readonly #clock: Clock
   readonly #ms: number
-  readonly #report: (rows: RootBytes[]) => Promise<void>
-  #rows = new Map<string, RootBytes>()
+  readonly #report: (rows: PaidBytes[]) => Promise<void>
+  #rows = new Map<string, PaidBytes>()
   #cancel: (() => void) | null = null
   #running = 0
 
   /** @param report must not throw. The next interval begins when it has ended. */
-  constructor(clock: Clock, ms: number, report: (rows: RootBytes[]) => Promise<void>) {
+  constructor(clock: Clock, ms: number, report: (rows: PaidBytes[]) => Promise<void>) {
     this.#clock = clock
     this.#ms = ms
     this.#report = report
   }
 
-  count({ rootId, domain, bytes }: RootBytes): void {
+  count(sent: PaidBytes): void {
+    const { domain, bytes } = sent
     if (bytes === 0) return
-    const key = `${rootId} ${domain}`
+    const payer = 'accountId' in sent ? sent.accountId : sent.rootId
+    const key = `${payer} ${domain}`
     const row = this.#rows.get(key)
     if (row !== undefined) row.bytes += bytes
-    else if (rootId !== null && this.#rows.size >= MOST_ROWS) this.count({ rootId: null, domain, bytes })
-    else this.#rows.set(key, { rootId, domain, bytes })
+    else if (payer !== null && this.#rows.size >= MOST_ROWS) this.count({ rootId: null, domain, bytes })
+    else this.#rows.set(key, { ...sent })
     if (this.#running === 0) this.#schedule()
   }
 

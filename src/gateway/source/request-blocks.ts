@@ -11,6 +11,7 @@ import type { Clock } from '../../domain/clock.ts'
 import { HoldfastError, isHoldfastError } from '../../domain/errors.ts'
 import { HASH } from '../../ipld/cid.ts'
 import type { AdmissionRules } from '../policy/admission.ts'
+import type { PaidContent } from '../policy/egress-cap.ts'
 
 export interface HeldContent {
   /** True if the blocks are on this node's disk, where a read takes only milliseconds. */
@@ -127,6 +128,7 @@ export class RequestBlocks implements BlockReader {
   #deciding: Promise<void> | null = null
   /** Blocks below an identity root. Nothing pins an identity root, so each block below it is opened separately. */
   readonly #single = new Map<string, HeldContent>()
+  #firstSingle: PaidContent | null = null
   #released = false
 
   private constructor(root: CID, held: HeldContent, revision: unknown, parts: RequestBlockParts) {
@@ -155,8 +157,13 @@ export class RequestBlocks implements BlockReader {
     return this.#held.isLocal
   }
 
-  get rootId(): number | null {
-    return this.#held.rootId ?? null
+  /**
+   * The content that makes an account pay. Below an identity root, the first content that was opened. Null if no record
+   * of this node made the content readable.
+   */
+  get paid(): PaidContent | null {
+    const { rootId } = this.#held
+    return rootId == null ? this.#firstSingle : { cid: this.root, rootId }
   }
 
   get liveUntil(): number | null {
@@ -261,6 +268,8 @@ export class RequestBlocks implements BlockReader {
     const held = await openFirst(cid, this.#parts)
     if (held === null) throw gone(cid)
     this.#single.set(key, held)
+    const { rootId } = held
+    if (rootId != null) this.#firstSingle ??= { cid, rootId }
     if (this.#released) held.release()
     return held
   }
