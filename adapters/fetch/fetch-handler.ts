@@ -1,4 +1,5 @@
 import { nextTurn, turnSpent } from '../../src/concurrency/turns.ts'
+import { HoldfastError } from '../../src/domain/errors.ts'
 import { checkFields, type Fields } from '../../src/domain/known-fields.ts'
 import type { ApiHandler, ApiRequest, ApiResponse, BodyStream, Engine } from '../../src/index.ts'
 import { beginToLoad } from '../../src/wiring/loaded-handlers.ts'
@@ -82,7 +83,11 @@ function toApiRequest(request: Request, url: URL, path: string, remoteAddress: s
   }
 }
 
-async function* bodyOf({ body }: Request): AsyncGenerator<Uint8Array, void, undefined> {
+async function* bodyOf({ body, bodyUsed }: Request): AsyncGenerator<Uint8Array, void, undefined> {
+  if (bodyUsed || body?.locked === true) {
+    const before = 'the body was read before it reached Holdfast, which needs the unread request'
+    throw new HoldfastError('VALIDATION', before)
+  }
   if (body !== null) yield* body
 }
 

@@ -1,3 +1,4 @@
+import { Readable } from 'node:stream'
 import { HoldfastError } from './errors.ts'
 
 /** A piece of content. A string stands for its UTF-8 bytes. */
@@ -30,7 +31,8 @@ export interface ReadOptions {
 
 /**
  * Yields the bytes of a source. Closes the source if the consumer stops early.
- * @throws HoldfastError `VALIDATION` if the source is not a {@link ByteSource}, or is a locked stream
+ * @throws HoldfastError `VALIDATION` if the source is not a {@link ByteSource}, or is a stream that has been read, has
+ * ended or is locked. Other iterables do not tell.
  */
 export async function* bytesOf(source: ByteSource, { name, signal }: ReadOptions): AsyncGenerator<Uint8Array> {
   const text = new TextPieces()
@@ -46,6 +48,7 @@ export async function* bytesOf(source: ByteSource, { name, signal }: ReadOptions
 function piecesOf(source: unknown, name: string): Iterable<unknown> | AsyncIterable<unknown> {
   if (typeof source === 'string' || view(source) !== null) return singly(source)
   if (typeof source !== 'object' || source === null) throw invalid(name, `is ${kindOf(source)}, not bytes`)
+  if (isSpent(source)) throw invalid(name, 'is a stream that has been read or has ended')
   if ('getReader' in source && typeof source.getReader === 'function') return chunksOf(source as WebStream, name)
   if (Symbol.asyncIterator in source) return source as AsyncIterable<unknown>
   if (Symbol.iterator in source) return source as Iterable<unknown>
@@ -55,6 +58,13 @@ function piecesOf(source: unknown, name: string): Iterable<unknown> | AsyncItera
   }
   if ('stream' in source && typeof source.stream === 'function') return piecesOf(source.stream(), name)
   throw invalid(name, `is ${kindOf(source)}, not bytes`)
+}
+
+/** Returns whether a stream has been read from, or is over. The bytes that it would still yield are not the content. */
+function isSpent(source: object): boolean {
+  const { readableDidRead, readableEnded, destroyed } = source as Partial<Readable>
+  if (readableDidRead === true || readableEnded === true || destroyed === true) return true
+  return Readable.isDisturbed(source as Readable)
 }
 
 function* singly(piece: unknown): Iterable<unknown> {

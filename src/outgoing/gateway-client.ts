@@ -1,9 +1,9 @@
 import type { CID } from 'multiformats/cid'
-import type { Dispatcher } from 'undici'
 import { isHoldfastError } from '../domain/errors.ts'
 import { wholeUpTo } from '../domain/sources.ts'
 import { withoutTrailingSlashes } from '../domain/trailing-slashes.ts'
 import { matches } from '../ipld/block-hash.ts'
+import { type HttpResponse, isCodingFailure } from './content-coding.ts'
 import { type HttpAgent, httpAgent, isTimeout } from './http-agent.ts'
 import { lookupPublic, namesPrivateHost, PrivateAddressError } from './public-lookup.ts'
 import { discard, isPlainHttpUrl, RedirectError, requestFollowing } from './redirects.ts'
@@ -74,7 +74,7 @@ export class GatewayClient {
     base: URL,
     cid: CID,
     how: { method: 'GET' | 'HEAD'; signal: AbortSignal },
-    read: (response: Dispatcher.ResponseData) => Promise<T>,
+    read: (response: HttpResponse) => Promise<T>,
   ): Promise<T | Failed> {
     try {
       const url = new URL(`${withoutTrailingSlashes(base.href)}/ipfs/${cid}?format=raw`)
@@ -95,7 +95,7 @@ export class GatewayClient {
   async #follow<T>(
     start: URL,
     { method, signal }: { method: 'GET' | 'HEAD'; signal: AbortSignal },
-    read: (response: Dispatcher.ResponseData) => Promise<T>,
+    read: (response: HttpResponse) => Promise<T>,
   ): Promise<T> {
     const send = (url: URL) =>
       (this.#isAnywhere(url) ? this.#anywhere : this.#publicOnly).request(url, { method, headers: ACCEPTED, signal })
@@ -108,7 +108,7 @@ export class GatewayClient {
   }
 }
 
-async function readBlock(response: Dispatcher.ResponseData, cid: CID): Promise<BlockAnswer> {
+async function readBlock(response: HttpResponse, cid: CID): Promise<BlockAnswer> {
   const { statusCode: status, body } = response
   if (status !== 200) return refused(response)
   const bytes = await wholeUpTo(body, LONGEST_BLOCK)
@@ -118,7 +118,7 @@ async function readBlock(response: Dispatcher.ResponseData, cid: CID): Promise<B
 }
 
 /** Returns the stated size, or -1 if the response states no size. */
-function readSize(response: Dispatcher.ResponseData): SizeAnswer {
+function readSize(response: HttpResponse): SizeAnswer {
   if (response.statusCode !== 200) return refused(response)
   discard(response)
   const length = Number(response.headers['content-length'] ?? -1)
@@ -127,7 +127,7 @@ function readSize(response: Dispatcher.ResponseData): SizeAnswer {
   return { kind: 'size', bytes: length }
 }
 
-function refused(response: Dispatcher.ResponseData): { kind: 'missing' } | Failed {
+function refused(response: HttpResponse): { kind: 'missing' } | Failed {
   const { statusCode: status } = response
   discard(response)
   if (NOT_FOUND.has(status)) return { kind: 'missing' }
@@ -143,5 +143,6 @@ function reasonOf(error: unknown): { reason: string; final: boolean } {
   if (isHoldfastError(error)) return { reason: error.message, final: true }
   if (error instanceof RedirectError) return { reason: error.message, final: error.final }
   if (isTimeout(error)) return { reason: 'did not answer in time', final: false }
+  if (isCodingFailure(error)) return { reason: 'sent an unknown or broken Content-Encoding', final: true }
   return { reason: UNREACHED, final: false }
 }

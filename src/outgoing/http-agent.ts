@@ -1,5 +1,5 @@
 import type { LookupFunction } from 'node:net'
-import type { Dispatcher } from 'undici'
+import { type HttpResponse, withoutCoding } from './content-coding.ts'
 
 export interface HttpAgentOptions {
   /** Maximum per origin. If absent, the caller bounds its requests. */
@@ -20,11 +20,12 @@ interface RequestOptions {
 /** An HTTP client with its own pool of keep-alive connections. The caller must close the client. */
 export interface HttpAgent {
   /**
-   * Sends a request without following redirects. The caller must read or destroy the body of the response.
+   * Sends a request without following redirects. The request accepts no content coding, and the body has none. The caller
+   * must read or destroy the body of the response.
    *
-   * @throws the errors of undici
+   * @throws ContentCodingError; the errors of undici
    */
-  request(url: string | URL, options: RequestOptions): Promise<Dispatcher.ResponseData>
+  request(url: string | URL, options: RequestOptions): Promise<HttpResponse>
   close(): Promise<void>
 }
 
@@ -66,7 +67,9 @@ export function httpAgent({ connections, timeoutMs, lookup }: HttpAgentOptions):
     request: async (url, options) => {
       loaded ??= load()
       const { dispatcher, request } = await loaded
-      return request(url, { ...options, dispatcher } as Parameters<typeof request<null>>[1])
+      const headers = { 'accept-encoding': 'identity', ...options.headers }
+      const response = await request(url, { ...options, headers, dispatcher } as Parameters<typeof request<null>>[1])
+      return withoutCoding(response, options.method === 'HEAD')
     },
     close: async () => {
       await (await loaded)?.dispatcher.destroy()

@@ -1,4 +1,4 @@
-import type { Dispatcher } from 'undici'
+import type { HttpResponse } from './content-coding.ts'
 import { PrivateAddressError } from './public-lookup.ts'
 
 const MOST_REDIRECTS = 3
@@ -23,8 +23,8 @@ export class RedirectError extends Error {
 export async function requestFollowing(
   start: URL,
   isAllowed: (url: URL) => boolean,
-  send: (url: URL) => Promise<Dispatcher.ResponseData>,
-): Promise<{ url: URL; response: Dispatcher.ResponseData }> {
+  send: (url: URL) => Promise<HttpResponse>,
+): Promise<{ url: URL; response: HttpResponse }> {
   let url = start
   for (let redirects = 0; ; redirects++) {
     if (!isAllowed(url)) throw new PrivateAddressError()
@@ -41,7 +41,7 @@ export async function requestFollowing(
 }
 
 /** Closes the connection of a response whose body nobody reads. */
-export function discard({ body }: Pick<Dispatcher.ResponseData, 'body'>): void {
+export function discard({ body }: Pick<HttpResponse, 'body'>): void {
   body.on('error', () => undefined)
   body.destroy()
 }

@@ -1,8 +1,8 @@
 import type { LookupFunction } from 'node:net'
-import type { Dispatcher } from 'undici'
 import { Deadline } from '../concurrency/deadline.ts'
 import type { Clock } from '../domain/clock.ts'
 import { HoldfastError, isHoldfastError } from '../domain/errors.ts'
+import { type HttpResponse, isCodingFailure } from './content-coding.ts'
 import { httpAgent, isTimeout } from './http-agent.ts'
 import { lookupPublic, namesPrivateHost } from './public-lookup.ts'
 import { discard, isPlainHttpUrl, RedirectError, requestFollowing } from './redirects.ts'
@@ -44,8 +44,8 @@ export interface UrlReader {
 
 const TIMEOUT_MS = 10_000
 const TRANSFER_MS = 3_600_000
-// Some servers refuse requests without a name. A compressed answer would not be the file.
-const HEADERS = { 'user-agent': 'holdfast', 'accept-encoding': 'identity' }
+// Some servers refuse requests without a name.
+const HEADERS = { 'user-agent': 'holdfast' }
 
 export function openUrlReader(options: UrlReaderOptions): UrlReader {
   const { clock, allowPrivate, lookup = lookupPublic, timeoutMs = TIMEOUT_MS, transferMs = TRANSFER_MS } = options
@@ -79,7 +79,7 @@ export function openUrlReader(options: UrlReaderOptions): UrlReader {
 }
 
 /** Destroys the body of a response that is no file. @throws HoldfastError `VALIDATION`, `FILE_TOO_LARGE` */
-function checkAnswer(response: Dispatcher.ResponseData, mostBytes: number | null): void {
+function checkAnswer(response: HttpResponse, mostBytes: number | null): void {
   const { statusCode, headers } = response
   const isTooLarge = mostBytes !== null && Number(headers['content-length'] ?? 0) > mostBytes
   if (statusCode === 200 && !isTooLarge) return
@@ -89,7 +89,7 @@ function checkAnswer(response: Dispatcher.ResponseData, mostBytes: number | null
 }
 
 async function* bodyOf(
-  response: Dispatcher.ResponseData,
+  response: HttpResponse,
   given: AbortSignal,
   onEnd: () => void,
 ): AsyncGenerator<Uint8Array, void, undefined> {
@@ -122,5 +122,9 @@ function failure(cause: unknown, given: AbortSignal): HoldfastError {
   if (isHoldfastError(cause)) return cause
   if (cause instanceof RedirectError) return new HoldfastError('VALIDATION', `url ${cause.message}`, { cause })
   if (isTimeout(cause)) return late()
+  if (isCodingFailure(cause)) {
+    const message = 'url must lead to a file: its server sends an unknown or broken Content-Encoding'
+    return new HoldfastError('VALIDATION', message, { cause })
+  }
   return new HoldfastError('UNAVAILABLE', 'the server of url could not be reached', { cause })
 }

@@ -108,7 +108,7 @@ export const jobAudits: readonly Audit[] = [
   {
     id: 'jobs.refused',
     name: 'MUST refuse unclear selections with 400, other counts with 409, and unknown jobs with 404',
-    async run({ actor, advance, now }) {
+    async run({ client, actor, advance, now }) {
       const account = await actor()
       await store(account, 'kept')
       await advance(1_000)
@@ -116,6 +116,17 @@ export const jobAudits: readonly Audit[] = [
       const conflict = await start(account, { filter: { ...filter, expected: 2 } })
       assertError(conflict, 409, 'CONFLICT')
       assert.equal(conflict.json.selected, 1)
+      for (const [path, scope, action] of [
+        ['jobs', 'files:delete', 'delete'],
+        ['jobs/edits', 'files:write', 'timelock'],
+      ] as const) {
+        const secret = await account.key({ name: scope.replace(':', ' '), scopes: [scope] })
+        const body = json({ action, timelock: 'never', filter: { ...filter, expected: 7 } })
+        const headers = { ...body.headers, 'x-api-key': secret }
+        const hidden = await client.request('POST', `${BASE}/${path}`, { ...body, headers })
+        assertError(hidden, 409, 'CONFLICT')
+        assert.deepEqual([hidden.json.selected, hidden.json.message.includes('1 ')], [undefined, false])
+      }
       assertError(await start(account, {}), 400, 'VALIDATION', 'ids')
       assertError(await start(account, { ids: ['a'], filter }), 400, 'VALIDATION', 'ids')
       assertError(await start(account, { ids: [] }), 400, 'VALIDATION', 'ids')

@@ -1,3 +1,4 @@
+import { once } from 'node:events'
 import { createReadStream } from 'node:fs'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -57,6 +58,43 @@ const SOURCES: Record<string, () => ByteSource> = {
     later<ArrayBuffer | Buffer>(new Uint8Array(BYTES.subarray(0, 3)).buffer, BYTES.subarray(3)),
 }
 
+async function readOnce<T extends AsyncIterable<unknown>>(stream: T): Promise<T> {
+  for await (const _ of stream);
+  return stream
+}
+
+async function readByReader(): Promise<ReadableStream> {
+  const stream = new Blob([TEXT]).stream()
+  const reader = stream.getReader()
+  await reader.read()
+  reader.releaseLock()
+  return stream
+}
+
+/** Streams and bodies that have given some of their bytes to somebody else, or are over. */
+const SPENT: Record<string, () => ByteSource | Promise<ByteSource>> = {
+  'a Node stream that was read': () => readOnce(Readable.from([BYTES])),
+  'a Node stream that was partly read': async () => {
+    const stream = Readable.from([BYTES, BYTES])
+    await once(stream, 'readable')
+    stream.read()
+    return stream
+  },
+  'a destroyed Node stream': () => Readable.from([BYTES]).destroy(),
+  'a web stream that was read': () => readOnce(new Blob([TEXT]).stream()),
+  'a web stream whose reader has left': readByReader,
+  'a canceled web stream': async () => {
+    const stream = new Blob([TEXT]).stream()
+    await stream.cancel()
+    return stream
+  },
+  'a read Response': async () => {
+    const response = new Response(TEXT)
+    await response.text()
+    return response
+  },
+}
+
 const WRONG: ReadonlyArray<[unknown, RegExp]> = [
   [undefined, /content is undefined/],
   [null, /content is null/],
@@ -95,6 +133,12 @@ describe('a source of bytes', () => {
     }
   })
 
+  test.each(Object.entries(SPENT))('is not %s', async (_, make) => {
+    const reading = collect(bytesOf(await make(), { name: 'content' }))
+    const message = expect.stringMatching(/^content (is a stream that has been read|has a body that has been read)/)
+    await expect(reading).rejects.toMatchObject({ code: 'VALIDATION', message })
+  })
+
   test('is closed if the reader leaves early', async () => {
     let reason: unknown = 'open'
     const stream = new ReadableStream<Uint8Array>({
@@ -109,6 +153,17 @@ describe('a source of bytes', () => {
 })
 
 describe('the engine', () => {
+  test.each(Object.entries(SPENT))('stores nothing of %s', async (_, make) => {
+    await withEngine(async ({ engine, account }) => {
+      const refused = { code: 'VALIDATION' }
+      await expect(engine.pins.upload(await make(), { account })).rejects.toMatchObject(refused)
+      const entry = { kind: 'file' as const, path: 'a', content: await make() }
+      await expect(engine.pins.uploadDirectory([entry], { account })).rejects.toMatchObject(refused)
+      await expect(engine.pins.importCar(await make(), { account })).rejects.toMatchObject(refused)
+      expect((await engine.pins.list({ account })).total).toBe(0)
+    })
+  })
+
   test('gives every source of the same bytes one CID, and refuses others', async () => {
     await withEngine(async ({ engine, account }) => {
       const cids = new Set<string>()

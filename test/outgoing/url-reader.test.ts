@@ -1,5 +1,6 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo, LookupFunction } from 'node:net'
+import { brotliCompressSync, deflateSync, gzipSync, zstdCompressSync } from 'node:zlib'
 import { describe, expect, test } from 'vitest'
 import { systemClock } from '../../src/domain/clock.ts'
 import { publicLookup } from '../../src/outgoing/public-lookup.ts'
@@ -179,6 +180,68 @@ describe('a URL of an account', () => {
         await reader.close()
       }
     })
+  })
+
+  const coded = (coding: string, bytes: Uint8Array, type = 'text/plain') => {
+    return read('/a', (_, response) => {
+      response.writeHead(200, { 'content-encoding': coding, 'content-type': type, 'content-length': bytes.length })
+      response.end(bytes)
+    })
+  }
+  const CODINGS: ReadonlyArray<[string, (bytes: Uint8Array) => Uint8Array]> = [
+    ['gzip', gzipSync],
+    ['x-gzip', gzipSync],
+    ['deflate', deflateSync],
+    ['br', brotliCompressSync],
+    ['zstd', zstdCompressSync],
+    ['identity', bytes => bytes],
+    ['GZIP, br', bytes => brotliCompressSync(gzipSync(bytes))],
+  ]
+
+  test.each(CODINGS)('is the file, although its server sends %s', async (coding, encode) => {
+    const asked: unknown[] = []
+    expect(await coded(coding, encode(Buffer.from('the file')))).toEqual({ name: 'a', bytes: 'the file' })
+    const accepted = await read('/', (request, response) => {
+      asked.push(request.headers['accept-encoding'])
+      response.end()
+    })
+    expect([accepted.bytes, asked]).toEqual(['', ['identity']])
+  })
+
+  test('stays a gzip file that its server marks as one', async () => {
+    const zipped = gzipSync('the file')
+    const answer = await coded('gzip', zipped, 'application/x-gzip')
+    expect(answer.bytes).toBe(zipped.toString())
+  })
+
+  test('is refused with an unknown or broken coding', async () => {
+    const refused = { error: 'url must lead to a file: its server sends an unknown or broken Content-Encoding' }
+    expect(await coded('compress', Buffer.from('x'))).toEqual(refused)
+    expect(await coded('gzip, gzip, gzip', gzipSync(gzipSync(gzipSync('the file'))))).toEqual(refused)
+    for (const [coding, encode] of CODINGS.slice(0, 5)) {
+      const whole = encode(Buffer.alloc(100_000, 'abc'))
+      expect(await coded(coding, Buffer.from('no such coding'))).toEqual(refused)
+      expect(await coded(coding, whole.subarray(0, whole.length - 5))).toEqual(refused)
+    }
+  })
+
+  test('is read no further than its reader wants, however small its coding is', async () => {
+    const bomb = gzipSync(Buffer.alloc(64 * 1024 ** 2))
+    await withServer(
+      (_, response) => response.writeHead(200, { 'content-encoding': 'gzip' }).end(bomb),
+      async port => {
+        const reader = openUrlReader({ clock: systemClock, allowPrivate: true })
+        const url = reader.parse(`http://127.0.0.1:${port}/`)
+        const { body } = await reader.open(url, { signal: AbortSignal.timeout(20_000), mostBytes: 100_000 })
+        let bytes = 0
+        for await (const piece of body) {
+          bytes += piece.length
+          if (bytes > 100_000) break
+        }
+        expect(bytes).toBeLessThan(1024 ** 2)
+        await reader.close()
+      },
+    )
   })
 
   test('must lead to a file of an allowed length', async () => {

@@ -1,5 +1,7 @@
 import { Type } from 'typebox'
+import type { Principal } from '../../access/principal.ts'
 import { orNull } from '../../config/schema-parts.ts'
+import { HoldfastError, isHoldfastError } from '../../domain/errors.ts'
 import { iso } from '../../domain/iso-instant.ts'
 import { type BulkJob, MOST_IDS } from '../../pins/bulk/bulk-service.ts'
 import { NAME_MATCHES, PIN_TYPES } from '../../pins/lists/list-search.ts'
@@ -62,7 +64,7 @@ const start = route({
   summary: 'Delete many records',
   details:
     'Takes up to 1,000 `ids`, or a `filter` like that of the list of uploads. If the filter does not select exactly ' +
-    '`expected` records, the answer is 409 with the number as `selected`, and nothing is deleted. The job goes on after the answer, also after a ' +
+    '`expected` records, the answer is 409, and nothing is deleted. With `files:read` the answer has the number as `selected`. The job goes on after the answer, also after a ' +
     'restart.',
   body: json(
     Type.Object({
@@ -74,7 +76,7 @@ const start = route({
   errors: ['VALIDATION', 'INVALID_CID', 'CONFLICT', 'QUOTA_EXCEEDED'],
   handler: async ({ principal, body }, { bulk }) => {
     const { action, ids, filter } = await body()
-    const job = await bulk.start({ account: principal.account.id, action, ids, filter })
+    const job = await started(principal, bulk.start({ account: principal.account.id, action, ids, filter }))
     return { status: 202, body: { job: presentJob(job) } }
   },
 })
@@ -110,10 +112,20 @@ const edit = route({
     'CLUSTER_NOT_ALLOWED',
   ],
   handler: async ({ principal, body }, { bulk }) => {
-    const job = await bulk.start({ ...(await body()), account: principal.account.id })
+    const job = await started(principal, bulk.start({ ...(await body()), account: principal.account.id }))
     return { status: 202, body: { job: presentJob(job) } }
   },
 })
+
+/** Hides how many records a filter selects from a credential that may not list records. */
+async function started({ credential }: Principal, job: Promise<BulkJob>): Promise<BulkJob> {
+  try {
+    return await job
+  } catch (error) {
+    if (!isHoldfastError(error, 'CONFLICT') || credential.scopes.includes('files:read')) throw error
+    throw new HoldfastError('CONFLICT', 'the filter selects another number of records than expected', { cause: error })
+  }
+}
 
 const list = route({
   tag: 'Jobs',

@@ -17,7 +17,7 @@ const uploadUrl = route({
   tag: 'Files',
   summary: 'Upload the file at a URL',
   details:
-    'The node reads the file itself, and follows at most three redirects. It connects to private addresses only with ' +
+    'The node reads the file itself, and follows at most three redirects. It decodes a `Content-Encoding`. It connects to private addresses only with ' +
     '`uploads.fromUrls: "any"`. The name is the last part of the path, unless `name` is given. A server that sends ' +
     'nothing for ten seconds, or takes longer than an hour, is given up.',
   ...CLUSTER,

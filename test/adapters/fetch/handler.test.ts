@@ -41,6 +41,20 @@ test('a request with two Host headers is refused', async () => {
   expect([response.status, await response.json()]).toEqual([400, expect.objectContaining({ code: 'VALIDATION' })])
 })
 
+test('refuses a request whose body the host has read, or still reads', async () => {
+  const api: ApiHandler = async ({ body }) => {
+    for await (const _ of body);
+    return { status: 201, headers: {}, body: 'made' }
+  }
+  const read = new Request('http://localhost/', { method: 'PUT', body: 'content' })
+  await read.text()
+  const locked = new Request('http://localhost/', { method: 'PUT', body: 'content' })
+  locked.body?.getReader()
+  for (const request of [read, locked]) {
+    await expect(toFetch({ api, gateway: nothing })(request)).rejects.toMatchObject({ code: 'VALIDATION' })
+  }
+})
+
 test('routes /ipfs to the gateway and the rest to the API', async () => {
   const named = (name: string): ApiHandler => {
     return async ({ path }) => ({ status: 200, headers: {}, body: `${name} ${path}` })
