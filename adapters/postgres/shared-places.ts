@@ -28,9 +28,9 @@ export class PostgresPlaces implements SharedPlaces {
          JOIN records AS life ON life.id = record_id WHERE roots.multihash = $1 AND ${IS_LIVE} LIMIT ${MOST})`
     const found = await reading.all<SharedPlace>(asRoot, [multihash, now])
     if (found.length > 0) return found
-    const asFile = `SELECT ${PLACE}, ${IS_FILE} FROM (
-        SELECT root_id FROM root_files WHERE multihash = $1 LIMIT ${MOST}) AS files
-      JOIN roots ON roots.id = files.root_id, ${LIFE} WHERE ${IS_LIVE}`
+    // PostgreSQL would plan a join with the files over all roots.
+    const asFile = `SELECT ${PLACE}, ${IS_FILE} FROM roots, ${LIFE}
+      WHERE roots.id = ANY(ARRAY(SELECT root_id FROM root_files WHERE multihash = $1 LIMIT ${MOST})) AND ${IS_LIVE}`
     return reading.all<SharedPlace>(asFile, [multihash, now])
   }
 }

@@ -161,3 +161,19 @@ test('queued connections are accepted before waiting tasks, for 32 rounds', asyn
   expect(Math.min(...started)).toBe(33)
   expect(Math.max(...started)).toBeLessThan(40)
 })
+
+test('connections do not delay a few waiting tasks', async () => {
+  await nextTurn()
+  let rounds = 0
+  const started: number[] = []
+  const tasks = Array.from({ length: 3 }, async () => {
+    await nextTurn()
+    started.push(rounds)
+  })
+  for (; rounds < 8; rounds++) {
+    noteConnection()
+    await new Promise(resolve => setImmediate(resolve))
+  }
+  await Promise.all(tasks)
+  expect(Math.max(...started)).toBeLessThan(8)
+})

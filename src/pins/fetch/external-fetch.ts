@@ -5,6 +5,7 @@ import { pause } from '../../concurrency/pause.ts'
 import type { Clock } from '../../domain/clock.ts'
 import type { FetchSession } from '../../network/block-fetcher.ts'
 import type { FetchingBackend } from '../placement/fetching-backend.ts'
+import { lateUnpinMs } from '../placement/late-unpin.ts'
 import { HOLD } from '../placement/placement-attempt.ts'
 
 export interface FetchingBackends {
@@ -33,8 +34,7 @@ export async function fetchExternally(
 ): Promise<ExternalFetch> {
   const by = { accountId: job.accountId, now: clock.now() }
   const placement = await placements.entrust(job.backendId, job, by)
-  // A late unpin request would remove the content after a new pin.
-  const lateMs = placement.unpinUntil - clock.now()
+  const lateMs = lateUnpinMs(placement, clock)
   if (lateMs > 0) await pause(clock, lateMs, signal)
   await backend.pin({
     hold: HOLD,

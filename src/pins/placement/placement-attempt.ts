@@ -10,6 +10,7 @@ import { orAborted } from '../../domain/sources.ts'
 import { cidOf } from '../../ipld/cid.ts'
 import type { Attempt } from '../../jobs/job-runner.ts'
 import { checkWhole, type FetchingBackend, MissTracker } from './fetching-backend.ts'
+import { lateUnpinMs } from './late-unpin.ts'
 
 /**
  * Name of the hold on external backends. All records that need a DAG share one hold, because this node itself tracks
@@ -72,8 +73,7 @@ export class PlacementAttempt implements Attempt<PlacementRow> {
 
   async #pin(row: PlacementRow, backend: ClusterBackend, ended: AbortSignal): Promise<void> {
     const { placements, clock, sourceOf, fetchingBackends, onChanges } = this.#parts
-    // A late unpin request would remove the content after a new pin.
-    if (row.unpinUntil > clock.now()) return placements.retry(row, { at: row.unpinUntil, reason: row.lastError })
+    if (lateUnpinMs(row, clock) > 0) return placements.retry(row, { at: row.unpinUntil, reason: row.lastError })
     const source = new MissTracker(sourceOf(row.backendId))
     const fetching = fetchingBackends.get(row.backendId)
     try {

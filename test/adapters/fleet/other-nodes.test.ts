@@ -15,6 +15,7 @@ const FROM_A = { node: 'a', to: 'b', requestId: 'of-a', client: '192.0.2.1', sch
 async function formAt(forwarded: Forwarded | undefined, cluster = '') {
   const asked: FleetRequest[] = []
   const bounds = { capacity: 1, perOwner: 1, waiting: 1, waitMs: 1_000, what: 'this' }
+  const [slots, handOvers] = [new Slots(bounds, systemClock), new Slots(bounds, systemClock)]
   const others = new ForwardingNodes({
     clusters: { nodeOf: id => (id === 'second' ? 'c' : null), defaultCluster: 'first' },
     sender: {
@@ -23,8 +24,8 @@ async function formAt(forwarded: Forwarded | undefined, cluster = '') {
         return { status: 201, headers: {}, body: (async function* () {})() }
       },
     },
-    slots: new Slots(bounds, systemClock),
-    handOvers: new Slots(bounds, systemClock),
+    slots,
+    handOvers,
   })
   const headers: Record<string, string> = {
     'x-cluster': cluster,
@@ -57,7 +58,7 @@ async function formAt(forwarded: Forwarded | undefined, cluster = '') {
     assert.ok('handOver' in here && here.handOver !== undefined)
     return here.handOver({ node: 'c', cluster: 'second', signal, ...formBody([]) })
   }
-  return { asked, answer, handOver }
+  return { asked, answer, handOver, slots, handOvers }
 }
 
 test('a handed-over upload is not handed over again', async () => {
@@ -78,4 +79,17 @@ test('a forwarded request is not forwarded again', async () => {
   const ofNode = await formAt(FROM_A, 'second')
   await expect(ofNode.answer()).rejects.toMatchObject({ code: 'UNAVAILABLE' })
   expect(ofNode.asked).toEqual([])
+})
+
+test('a hand-over waits for a slot of hand-overs, not of forwarded requests', async () => {
+  const { asked, handOver, slots, handOvers } = await formAt(undefined)
+  await slots.enter('one')
+  expect(await handOver()).toMatchObject({ status: 201 })
+  expect(handOvers.state).toEqual({ running: 0, waiting: 0 })
+  const taken = await handOvers.enter('one')
+  const later = handOver()
+  await expect.poll(() => handOvers.state.waiting).toBe(1)
+  expect(asked).toHaveLength(1)
+  taken.leave()
+  expect(await later).toMatchObject({ status: 201 })
 })
