@@ -63,7 +63,7 @@ export interface GatewayDependencies {
   memory?: MemoryBudget
 }
 
-/** What makes an account pay for a response. Null for an error, for which nobody pays. */
+/** The content and the charge of a response. Null for an error, for which nobody pays. */
 interface Paid {
   blocks: RequestBlocks | null
   charge: EgressCharge | null

@@ -8,7 +8,7 @@ export interface HttpResponse extends Pick<Dispatcher.ResponseData, 'statusCode'
 }
 
 /** A server answers with a content coding that this node cannot decode. */
-export class ContentCodingError extends Error {}
+class ContentCodingError extends Error {}
 
 const DECODERS: Readonly<Record<string, () => NodeJS.ReadWriteStream & Readable>> = {
   gzip: createGunzip,
@@ -22,7 +22,7 @@ const MOST_CODINGS = 2
 
 /**
  * Decodes the body, for a server that sends a content coding although the request accepts none (RFC 9110, section 8.4).
- * Removes the headers that describe the coded body. Whoever reads the body bounds its bytes.
+ * Removes the headers that describe the coded body. The reader of the body bounds its bytes.
  *
  * @throws ContentCodingError for an unknown coding. The body of a broken coding throws an error of zlib.
  */

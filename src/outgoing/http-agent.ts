@@ -23,7 +23,7 @@ export interface HttpAgent {
    * Sends a request without following redirects. The request accepts no content coding, and the body has none. The caller
    * must read or destroy the body of the response.
    *
-   * @throws ContentCodingError; the errors of undici
+   * @throws the errors of undici, and those that `isCodingFailure` recognizes
    */
   request(url: string | URL, options: RequestOptions): Promise<HttpResponse>
   close(): Promise<void>

@@ -103,7 +103,7 @@ test('a slow write delays the next report', async () => {
   expect(store.add.mock.calls.map(([rows]) => rows[0].bytes)).toEqual([5, 45])
 })
 
-test('a write waits for reads that have begun, and later reads for it', async () => {
+test('a write waits for reads that have begun, later reads wait', async () => {
   const { clock, egress, store } = egressOf()
   const slow = Promise.withResolvers<never[]>()
   store.payersOf.mockReturnValueOnce(slow.promise)

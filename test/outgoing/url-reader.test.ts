@@ -225,7 +225,7 @@ describe('a URL of an account', () => {
     }
   })
 
-  test('is read no further than its reader wants, however small its coding is', async () => {
+  test('is decoded no further than its reader wants', async () => {
     const bomb = gzipSync(Buffer.alloc(64 * 1024 ** 2))
     await withServer(
       (_, response) => response.writeHead(200, { 'content-encoding': 'gzip' }).end(bomb),

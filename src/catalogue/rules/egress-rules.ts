@@ -21,7 +21,7 @@ interface RootOwner {
   createdAt: number | null
 }
 
-/** Accounts of one root that are compared by age. Of more accounts, those with the first ids are. */
+/** Accounts of one root that are compared by age, in the order of their ids. */
 const OWNERS_OF_ROOT = 256
 
 /**

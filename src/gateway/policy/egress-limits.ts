@@ -13,7 +13,7 @@ interface Account {
 /** Accounts whose bytes this node remembers. An account that is forgotten loses its running responses. */
 const MOST_ACCOUNTS = 10_000
 
-/** What accounts with a limit may still send, in memory that all threads of the node share. */
+/** Bytes that accounts with a limit may still send, in memory that all threads of the node share. */
 export class EgressLimits {
   readonly #accounts = new LRUCache<string, Account>(atMost(MOST_ACCOUNTS))
 
