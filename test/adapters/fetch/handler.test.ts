@@ -47,7 +47,9 @@ test('refuses a request whose body the host has read, or still reads', async () 
     return { status: 201, headers: {}, body: 'made' }
   }
   const read = new Request('http://localhost/', { method: 'PUT', body: 'content' })
-  await read.text()
+  const reader = read.body?.getReader()
+  await reader?.read()
+  reader?.releaseLock()
   const locked = new Request('http://localhost/', { method: 'PUT', body: 'content' })
   locked.body?.getReader()
   for (const request of [read, locked]) {
