@@ -117,8 +117,8 @@ export const gatewayPromises: readonly KeptPromise[] = [
   {
     promise: 'pinned sites with files in their links are not sandboxed',
     file: 'src/gateway/representations/file-response.ts',
-    find: 'const isUnpinned = blocks.root.multihash',
-    replace: 'const isUnpinned = cid.multihash',
+    find: 'const isUnpinned = isIdentity(blocks.root)',
+    replace: 'const isUnpinned = isIdentity(cid)',
     test: { file: sandbox, name: 'identity CIDs inside a pinned site are' },
   },
   {

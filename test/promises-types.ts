@@ -94,8 +94,8 @@ export const typePromises: readonly KeptPromise[] = [
   {
     promise: 'the bytes of a requested identity CID never make it a page',
     file: `${ROOM}/file-response.ts`,
-    find: 'isUnpinned ? withoutPages(told) : told',
-    replace: 'told',
+    find: 'isPage && isIdentity(blocks.root) ?',
+    replace: 'false ?',
     test: { file: audits, name: 'type.identity' },
   },
   {

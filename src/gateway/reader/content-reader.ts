@@ -9,7 +9,7 @@ import { CODEC, parseCid } from '../../ipld/cid.ts'
 import { formatContentPath } from '../http/content-path.ts'
 import { MEDIA_TYPE } from '../http/format.ts'
 import { streamCar } from '../representations/car-stream.ts'
-import { typeOfFile } from '../representations/content-type.ts'
+import { servedType } from '../representations/file-response.ts'
 import { type Listing, listDirectory } from '../source/directory-listing.ts'
 import type { RequestBlocks } from '../source/request-blocks.ts'
 import { type Resolved, resolve } from '../source/resolver.ts'
@@ -182,7 +182,7 @@ function fileOf({ node, block }: Resolved, path: ContentRoot): FileNode {
 
 async function typeOf(blocks: RequestBlocks, { node, names }: Resolved, file: FileNode): Promise<string> {
   if (node.kind === 'opaque') return CODEC_TYPES.get(node.cid.code) ?? 'application/octet-stream'
-  return (await typeOfFile(blocks, file, names.at(-1) ?? '')).value
+  return (await servedType(blocks, file, names.at(-1) ?? '')).value
 }
 
 async function sizeOf(blocks: RequestBlocks, node: UnixfsNode, block: Uint8Array): Promise<number> {

@@ -3,6 +3,7 @@ import type { FileNode } from '../../content/unixfs/node.ts'
 import type { ApiResponse } from '../../http/api-messages.ts'
 import { HASH } from '../../ipld/cid.ts'
 import { dispositionHeader } from '../http/disposition.ts'
+import type { RequestBlocks } from '../source/request-blocks.ts'
 import { isActive } from './active-type.ts'
 import { bytesResponse } from './bytes-response.ts'
 import { headerName, listingHeaders } from './content-headers.ts'
@@ -28,10 +29,8 @@ const TYPE_VERSION = 2
  */
 export async function fileResponse(lookup: Lookup, file: FileNode, name: string, cid: CID): Promise<ApiResponse> {
   const { blocks, query, hasOwnOrigin } = lookup
-  // Anyone can create an identity CID that contains a page. The gateway serves the page although nobody has pinned it.
-  const isUnpinned = blocks.root.multihash.code === HASH.identity
-  const told = await typeOfFile(blocks, file, query.get('filename') || name)
-  const type = isUnpinned ? withoutPages(told) : told
+  const isUnpinned = isIdentity(blocks.root)
+  const type = await servedType(blocks, file, query.get('filename') || name)
   const isAsBefore = type.value === type.before
   const etag = `"${headerName(cid)}${isAsBefore ? '' : `.v${TYPE_VERSION}`}"`
   return bytesResponse(lookup, {
@@ -47,7 +46,18 @@ export async function fileResponse(lookup: Lookup, file: FileNode, name: string,
   })
 }
 
-/** Nobody has stored the content of a requested identity CID, so its bytes alone never make it a page. */
-function withoutPages(type: FileType): FileType {
-  return type.isOfName || !isActive(type.value) ? type : { ...type, value: type.before }
+/**
+ * Returns the type of a file below a requested root. Anyone can create an identity CID that contains a page, and nobody
+ * has stored it. So its bytes alone never make it a page.
+ *
+ * @throws HoldfastError of a failed read
+ */
+export async function servedType(blocks: RequestBlocks, file: FileNode, name: string): Promise<FileType> {
+  const type = await typeOfFile(blocks, file, name)
+  const isPage = !type.isOfName && isActive(type.value)
+  return isPage && isIdentity(blocks.root) ? { ...type, value: type.before } : type
+}
+
+function isIdentity(cid: CID): boolean {
+  return cid.multihash.code === HASH.identity
 }

@@ -2,6 +2,8 @@ import { CarReader } from '@ipld/car'
 import { CID } from 'multiformats/cid'
 import { describe, expect, test } from 'vitest'
 import type { ContentEntry, ContentStream, DirectoryEntry } from '../../../src/index.ts'
+import { CODEC } from '../../../src/ipld/cid.ts'
+import { identityBlock } from '../../pins/fetches/support/dags.ts'
 import { collect, pseudoRandom } from '../../support/bytes.ts'
 import { withEngine } from '../../support/test-engine.ts'
 
@@ -39,6 +41,27 @@ const SITE: DirectoryEntry[] = [
 ]
 
 describe('content in the process', () => {
+  test('has the types that the gateway sends', async () => {
+    await withEngine(async ({ engine, account }) => {
+      const files: DirectoryEntry[] = [
+        { kind: 'file', path: 'about', content: '<!doctype html>' },
+        { kind: 'file', path: 'index.php', content: '<?php' },
+        { kind: 'file', path: 'old.html', content: '<meta charset="koi8-r">' },
+      ]
+      const { cid } = (await engine.pins.uploadDirectory(files, { account })).record
+      const typeAt = async (address: { cid: string; path?: string }): Promise<string> => {
+        const { stream, type } = await engine.content.read(address)
+        await stream.cancel()
+        return type
+      }
+      expect(await typeAt({ cid, path: 'about' })).toBe('text/html; charset=utf-8')
+      expect(await typeAt({ cid, path: 'index.php' })).toBe('text/plain; charset=utf-8')
+      expect(await typeAt({ cid, path: 'old.html' })).toBe('text/html')
+      const page = identityBlock(CODEC.raw, Buffer.from('<!doctype html>'))
+      expect(await typeAt({ cid: page.cid.toString() })).toBe('text/plain; charset=utf-8')
+    })
+  })
+
   test('a file is read whole and in ranges, with size and type', async () => {
     await withEngine(async ({ engine, account }) => {
       const bytes = pseudoRandom(3 * MIB + 17, 'read in ranges')
