@@ -19,8 +19,6 @@ RUN npm ci --omit=dev --ignore-scripts --no-audit --no-fund \
 
 FROM ${BASE}
 ENV NODE_ENV=production HOLDFAST_HOST=0.0.0.0 HOLDFAST_PORT=4100 HOLDFAST_GATEWAY_PORT=4101 HOLDFAST_DATA_DIR=/data
-# Without these, malloc keeps more freed memory. Large blocks have pages of their own, so this costs no time.
-ENV MALLOC_ARENA_MAX=2 MALLOC_TRIM_THRESHOLD_=1048576 MALLOC_MMAP_THRESHOLD_=1048576
 WORKDIR /srv/holdfast
 COPY --from=modules /srv/holdfast ./
 COPY --from=build /src/dist dist

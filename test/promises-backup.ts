@@ -4,6 +4,7 @@ const kept = 'test/storage/kept-copy.test.ts'
 const directory = 'test/storage/data-directory.test.ts'
 const mending = 'test/backup/mending.test.ts'
 const wrong = 'test/storage/wrong-directories.test.ts'
+const starts = 'test/wiring/refused-starts.test.ts'
 const ownership = 'test/backup/ownership.test.ts'
 
 /** Promises of backups, of what is restored, and of migrations. */
@@ -183,5 +184,33 @@ export const backupPromises: readonly KeptPromise[] = [
     find: 'known === undefined ? foreignContent(path) : null',
     replace: 'null as string | null',
     test: { file: wrong, name: 'refuses a first start, and stays' },
+  },
+  {
+    promise: 'the checks of a start leave no file and change none',
+    file: 'src/wiring/check-start.ts',
+    find: 'new Database(file, { isUntouched: true })',
+    replace: 'new Database(file)',
+    test: { file: starts, name: 'is a finding without a start: a database of a newer version' },
+  },
+  {
+    promise: 'doctor names a missing data.key',
+    file: 'src/wiring/check-start.ts',
+    find: '  await check(() => checkDataKey(database, dataDir))\n',
+    replace: '',
+    test: { file: starts, name: 'is a finding without a start: a missing data.key' },
+  },
+  {
+    promise: 'doctor runs the checks of a start',
+    file: 'adapters/cli/doctor-command.ts',
+    find: '      checkStart(settings, env, version !== null),\n',
+    replace: '',
+    test: { file: starts, name: 'holdfast doctor names what refuses the start' },
+  },
+  {
+    promise: 'a server from the sources has the settings of the image',
+    file: 'adapters/cli/main.ts',
+    find: 'restartWithSettings(process)\n',
+    replace: '',
+    test: { file: 'test/adapters/cli/process-settings.test.ts', name: 'has the settings of its start' },
   },
 ]

@@ -1,6 +1,6 @@
 import { existsSync, lstatSync, mkdirSync } from 'node:fs'
 import module from 'node:module'
-import { join } from 'node:path'
+import { join, resolve } from 'node:path'
 
 export const DEFAULT_DATA_DIR = './data'
 
@@ -12,8 +12,9 @@ const OTHERS = 0o077
  * directory or in another user's directory.
  */
 export function keepCompiled(args: readonly string[], env: Readonly<Record<string, string | undefined>>): void {
+  const [command] = args
   const directory = directoryOf(args, env)
-  if (directory === null || !existsSync(join(directory, 'holdfast.db'))) return
+  if (command !== 'serve' || !existsSync(join(directory, 'holdfast.db'))) return
   const cache = join(directory, 'cache')
   try {
     if (!existsSync(cache)) mkdirSync(cache, { mode: 0o700 })
@@ -28,8 +29,15 @@ export function writeCompiled(): void {
   module.flushCompileCache()
 }
 
-function directoryOf([command, ...args]: readonly string[], env: Readonly<Record<string, string | undefined>>) {
-  if (command !== 'serve') return null
+/**
+ * Returns the directory for temporary files of SQLite, which migrations and `compact` need: the data directory, so that
+ * no other directory has to be writable. SQLite reads the directory before it opens its first database.
+ */
+export function temporaryFilesOf(args: readonly string[], env: Readonly<Record<string, string | undefined>>): string {
+  return resolve(directoryOf(args, env))
+}
+
+function directoryOf(args: readonly string[], env: Readonly<Record<string, string | undefined>>): string {
   const at = args.findIndex(arg => arg === '--data-dir' || arg.startsWith('--data-dir='))
   const given = at === -1 ? undefined : args[at]?.split('=').slice(1).join('=') || args[at + 1]
   return given ?? (env.HOLDFAST_DATA_DIR || DEFAULT_DATA_DIR)

@@ -6,6 +6,7 @@ import { checkClockBehind, checkClusterDirectory, checkDataDirectory } from './d
 import { checkFreePorts, checkGatewayPort } from './doctor-ports.ts'
 import { askOwner, checkRunning, runningVersion } from './doctor-server.ts'
 import { checkSignIn } from './doctor-sign-in.ts'
+import { checkStart } from './doctor-start.ts'
 import { endWithReader, print, printJson } from './output.ts'
 import { countOf, formatBytes, formatTable } from './printed-text.ts'
 import { serverAdapters } from './server-adapters.ts'
@@ -44,6 +45,7 @@ async function examine({ flags, lists }: Given, env: Environment): Promise<Check
       fine('configuration', 'valid'),
       memory(settings),
       version === null ? checkStopped(settings) : checkServer(settings, version, flags.key, env),
+      checkStart(settings, env, version !== null),
       checkDataDirectory(directoryOf(dataDir), version !== null),
       ...[...new Set(places)].map(path => checkClusterDirectory(directoryOf(path))),
       checkClockBehind(dataDir, Date.now()),

@@ -2,9 +2,9 @@
 // An old Node must be refused before the other modules load, because native modules crash it. The size of the thread
 // pool must be set before Node first uses the pool.
 //
-// `--max-semi-space-size` keeps the young generation of the heap small, so that buffers of request bodies are collected
-// often and cheaply. Without it, whole-heap collections took half of the processor time of a large upload.
-import { keepCompiled } from './compile-cache.ts'
+// The flag in the first line is for Windows, where `restartWithSettings` cannot replace the process.
+import { keepCompiled, temporaryFilesOf } from './compile-cache.ts'
+import { restartWithSettings } from './process-settings.ts'
 
 const OLDEST_NODE = [22, 19] as const
 /** Threads for hashing, syncs and reads. With libuv's default of 4, a slow disk blocks all other work. */
@@ -21,8 +21,10 @@ if (major < OLDEST_NODE[0] || (major === OLDEST_NODE[0] && minor < OLDEST_NODE[1
   process.exit(1)
 }
 
+restartWithSettings(process)
 process.env.UV_THREADPOOL_SIZE ||= String(THREAD_POOL_SIZE)
 keepCompiled(process.argv.slice(2), process.env)
+process.env.SQLITE_TMPDIR ||= temporaryFilesOf(process.argv.slice(2), process.env)
 
 const { runCommandLine } = await import('./command-line.ts')
 process.exitCode = await runCommandLine(process.argv.slice(2), process.env)

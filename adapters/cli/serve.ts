@@ -14,7 +14,6 @@ import { createConsole } from '../console/index.ts'
 import {
   connectionsOfEach,
   createServer,
-  descriptorLimit,
   drain,
   PrometheusMetrics,
   type Readers,
@@ -25,6 +24,7 @@ import { openTelemetry } from '../opentelemetry/index.ts'
 import { readArguments, usageError } from './arguments.ts'
 import { writeCompiled } from './compile-cache.ts'
 import { consoleUrl, passwordLinkUrl } from './console-url.ts'
+import { checkDescriptors } from './descriptors.ts'
 import { listen, localUrl, urlHost } from './listener.ts'
 import { LogLines } from './log-lines.ts'
 import { listenForMetrics } from './metrics-listener.ts'
@@ -40,9 +40,6 @@ const DRAIN_MS = 10_000
 const BOOTSTRAP_VARIABLE = 'HOLDFAST_BOOTSTRAP_KEY'
 const TOO_LITTLE_MEMORY = `the process may use less memory than the minimum of ${LEAST_MEMORY_BYTES} bytes`
 const GATEWAY_WITHOUT_PORT = 'the gateway has no port of its own: content is served on that of the API, pages sandboxed'
-
-/** Minimum number of file descriptors. An idle server with four gateway threads has up to 80 descriptors open. */
-const FEWEST_DESCRIPTORS = 96
 
 /** Only the server's user can access the files that the server creates. */
 const UMASK = 0o077
@@ -116,17 +113,6 @@ export async function serve(args: readonly string[], env: Environment): Promise<
     endLog()
   }
   return true
-}
-
-/** Checks the limit of open files. @throws HoldfastError `CONFIG_INVALID` if the limit is too low for a server */
-function checkDescriptors(): void {
-  const limit = descriptorLimit()
-  if (limit >= FEWEST_DESCRIPTORS) return
-  const remedy = 'raise it with ulimit -n, or with LimitNOFILE in a systemd unit'
-  throw new HoldfastError(
-    'CONFIG_INVALID',
-    `the limit of open files is ${limit}, a server needs at least ${FEWEST_DESCRIPTORS}: ${remedy}`,
-  )
 }
 
 /** Enables the network by default, unlike an embedded engine. */

@@ -22,13 +22,20 @@ export async function openImportRoots(
   clusters: readonly ClusterDefinition[],
   configured: readonly string[] | undefined,
 ): Promise<string[]> {
-  if (configured === undefined) {
-    const root = join(dataDir, 'import')
-    await mkdir(root, { recursive: true, mode: OWNERS_DIRECTORY }).catch(cause => {
-      throw directoryUnusable(root, cause)
-    })
-    return [root]
-  }
+  if (configured !== undefined) return checkImportRoots(dataDir, clusters, configured)
+  const root = join(dataDir, 'import')
+  await mkdir(root, { recursive: true, mode: OWNERS_DIRECTORY }).catch(cause => {
+    throw directoryUnusable(root, cause)
+  })
+  return [root]
+}
+
+/** Returns the absolute paths of configured roots. @throws HoldfastError `CONFIG_INVALID` as {@link openImportRoots} */
+export async function checkImportRoots(
+  dataDir: string,
+  clusters: readonly ClusterDefinition[],
+  configured: readonly string[],
+): Promise<string[]> {
   const clusterDirs = clusters.flatMap(({ dataDir: own, alsoIn = [] }) => [
     ...(own === undefined ? [] : [own]),
     ...alsoIn,

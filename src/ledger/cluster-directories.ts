@@ -10,6 +10,7 @@ import { HoldfastError } from '../domain/errors.ts'
 import { fileErrorCode } from '../domain/file-system.ts'
 import type { Database } from '../storage/database.ts'
 import {
+  type BackendRow,
   backendAt,
   backendOf,
   hasBlocks,
@@ -42,6 +43,8 @@ interface Found extends Omit<ClusterDirectory, 'backendId'> {
   /** Null for a new directory. */
   backendId: number | null
   isMarked: boolean
+  /** The backend, if its directory was at another path before. */
+  moved: BackendRow | null
   namedBy: string[]
   refuse: Refuse
 }
@@ -63,16 +66,36 @@ export async function clusterDirectories(
   clusters: readonly ClusterDefinition[],
   all: readonly ClusterDefinition[] = clusters,
 ): Promise<ClusterDirectories> {
-  const found = findDirectories(database, dataDir, clusters, movedAway(database, clusters, all))
-  const absent = absentBackends(database, new Set(found.flatMap(({ backendId }) => backendId ?? [])), all)
+  const { found, absent } = checkDirectories(database, dataDir, clusters, all)
   const directories: ClusterDirectory[] = []
-  for (const { path, clusterIds, namedBy, refuse, isMarked, ...directory } of found) {
+  for (const { path, clusterIds, namedBy, refuse, isMarked, moved, ...directory } of found) {
+    if (moved !== null) updateBackend(database, { ...moved, dataDir: path })
     const known = isMarked ? directory.backendId : null
     const backendId = known ?? (await identify(database, path, refuse))
     setClusters(database, backendId, namedBy.join(' '))
     directories.push({ path, clusterIds, backendId })
   }
   return { directories, absent }
+}
+
+/**
+ * Refuses wrong directories as {@link clusterDirectories} does, but changes nothing. The id of a new directory is null.
+ */
+export function checkClusterDirectories(
+  ...args: Parameters<typeof clusterDirectories>
+): Array<Omit<ClusterDirectory, 'backendId'> & { backendId: number | null }> {
+  return checkDirectories(...args).found
+}
+
+function checkDirectories(
+  database: Database,
+  dataDir: string,
+  clusters: readonly ClusterDefinition[],
+  all: readonly ClusterDefinition[] = clusters,
+): { found: Found[]; absent: ReadonlySet<number> } {
+  const found = findDirectories(database, dataDir, clusters, movedAway(database, clusters, all))
+  const used = new Set(found.flatMap(({ backendId }) => backendId ?? []))
+  return { found, absent: absentBackends(database, used, all) }
 }
 
 /** Returns the clusters of other nodes whose content is still in a directory of this node. */
@@ -95,12 +118,12 @@ function findDirectories(
   clusters: readonly ClusterDefinition[],
   moved: readonly ClusterDefinition[],
 ): Found[] {
-  const own = placeOf(dataDir)
+  const own = placeIfThere(dataDir)
   const byPlace = new Map<string, Found>()
   const take = (id: string, field: 'dataDir' | 'alsoIn', configured: string): void => {
     const path = resolve(configured)
     const place = placeIfThere(path)
-    if (path === dataDir || place === own) {
+    if (path === dataDir || (own !== null && place === own)) {
       throw new HoldfastError('CONFIG_INVALID', `clusters: ${id}.${field} is the data directory of the engine`)
     }
     const refuse: Refuse = reason => {
@@ -124,9 +147,10 @@ function findDirectories(
 
 function newlyFound(database: Database, path: string, refuse: Refuse): Found {
   const identity = readIdentity(path, refuse)
-  const backendId =
-    identity === null ? recogniseUnmarked(database, path, refuse) : recognise(database, path, identity, refuse)
-  return { path, backendId, isMarked: identity !== null, clusterIds: [], namedBy: [], refuse }
+  const backend = identity === null ? null : recognise(database, path, identity, refuse)
+  const backendId = backend === null ? recogniseUnmarked(database, path, refuse) : backend.id
+  const moved = backend !== null && backend.dataDir !== path ? backend : null
+  return { path, backendId, isMarked: identity !== null, moved, clusterIds: [], namedBy: [], refuse }
 }
 
 function isSameBackend(one: Found, other: Found): boolean {
@@ -135,16 +159,15 @@ function isSameBackend(one: Found, other: Found): boolean {
 
 type Refuse = (reason: string) => never
 
-/** Returns the id of the backend whose directory contains this identity file. */
-function recognise(database: Database, path: string, identity: string, refuse: Refuse): number {
+/** Returns the backend whose directory contains this identity file. */
+function recognise(database: Database, path: string, identity: string, refuse: Refuse): BackendRow {
   const backend = backendOf(database, identity)
   if (backend === undefined) return refuse(`belongs to another Holdfast, or to an older state of this one. ${REMEDY}`)
-  if (backend.dataDir === path) return backend.id
+  if (backend.dataDir === path) return backend
   // A moved directory is accepted, unless the ledger expects another directory at the new path.
   if (backendAt(database, path) !== undefined)
     return refuse(`is the directory that was at ${backend.dataDir}. ${REMEDY}`)
-  updateBackend(database, { ...backend, dataDir: path })
-  return backend.id
+  return backend
 }
 
 /**

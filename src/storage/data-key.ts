@@ -48,18 +48,25 @@ function openKey(database: Database, dataDir: string, expected: string | null): 
   // The write lock of the database prevents two processes from creating two different keys.
   return database.transaction(() => {
     const known = knownKey(database)
-    const { key: found, problem } = readKey(path, known)
-    const own = known ?? (found === null ? null : sealingKeyId(found))
-    if (expected !== null && own !== expected) throw anotherKey(path)
-    if (known === null && found === null && problem === MISSING) {
-      const made = makeKey(path)
-      database.prepare<[string]>('INSERT INTO data_key (id) VALUES (?)').run(sealingKeyId(made))
-      return made
-    }
-    if (found === null) throw unusable(path, problem)
-    if (known === null) database.prepare<[string]>('INSERT INTO data_key (id) VALUES (?)').run(sealingKeyId(found))
-    return found
+    const key = presentKey(path, known, expected) ?? makeKey(path)
+    if (known === null) database.prepare<[string]>('INSERT INTO data_key (id) VALUES (?)').run(sealingKeyId(key))
+    return key
   })
+}
+
+/** Refuses the key as {@link openDataKey} does, but creates none. @throws HoldfastError `DATA_DIR_UNUSABLE` */
+export function checkDataKey(database: Database, dataDir: string): void {
+  presentKey(join(dataDir, DATA_KEY), knownKey(database), null)
+}
+
+/** Returns null if the key does not exist yet and may be created. */
+function presentKey(path: string, known: string | null, expected: string | null): Uint8Array | null {
+  const { key, problem } = readKey(path, known)
+  const own = known ?? (key === null ? null : sealingKeyId(key))
+  if (expected !== null && own !== expected) throw anotherKey(path)
+  if (key !== null) return key
+  if (known === null && problem === MISSING) return null
+  throw unusable(path, problem)
 }
 
 /** Returns the problem of the key, such as "is missing"; null if the key has no problem. */

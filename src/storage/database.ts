@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs'
 import SqliteDatabase from 'better-sqlite3'
 import { HoldfastError } from '../domain/errors.ts'
 import { copyDatabaseFile } from './copy-database.ts'
@@ -23,6 +24,7 @@ const INCREMENTAL = 2
 
 interface DatabaseOptions {
   readonly?: boolean
+  isUntouched?: boolean
   isOwned?: boolean
   cacheBytes?: number
 }
@@ -48,16 +50,23 @@ export class Database {
    * Opens, creates or migrates the database.
    *
    * @param options.readonly true to open a copy without migrating it
+   * @param options.isUntouched true to read the database of a data directory, even while a server uses it, and to leave
+   *   all files as they were
    * @param options.isOwned true if the caller owns the data directory, which a migration requires
    * @param options.cacheBytes at most 64 MiB
    * @throws HoldfastError `DATA_DIR_NEWER` if a newer Holdfast wrote the file; `DATA_DIR_IN_USE` if only the owner may
    *   migrate it; `DATA_DIR_UNUSABLE` if the file is unusable
    */
-  constructor(file: string, { readonly = false, isOwned = true, cacheBytes = MOST_CACHE_BYTES }: DatabaseOptions = {}) {
+  constructor(file: string, options: DatabaseOptions = {}) {
+    const { isUntouched = false, isOwned = true, cacheBytes = MOST_CACHE_BYTES } = options
+    // Without a log, a connection that may write removes the log that SQLite creates. With a log, a server may be running,
+    // or was killed. A connection that may write would then move the log into the database.
+    const { readonly = isUntouched && existsSync(`${file}-wal`) } = options
     let sqlite: SqliteDatabase.Database | undefined
     try {
       sqlite = new SqliteDatabase(file, { timeout: BUSY_TIMEOUT_MS, readonly })
-      if (readonly) checkSchema(sqlite, file)
+      if (isUntouched) sqlite.pragma('query_only = ON')
+      if (readonly || isUntouched) checkSchema(sqlite, file)
       else prepareForWriting(sqlite, file, isOwned)
       if (!readonly) sqlite.pragma(`cache_size = -${Math.floor(Math.min(cacheBytes, MOST_CACHE_BYTES) / 1024)}`)
     } catch (cause) {

@@ -1,4 +1,5 @@
 import { randomBytes, randomUUID } from 'node:crypto'
+import type { CatalogueDatabase } from '../catalogue/catalogue-adapter.ts'
 import { loadSystem } from '../catalogue/catalogue-system.ts'
 import type { OutageReport, SharedCatalogue } from '../catalogue/shared-catalogue.ts'
 import { HoldfastError } from '../domain/errors.ts'
@@ -19,20 +20,8 @@ export async function openSharedCatalogue(
   { dataDir, config, clusters, clock, logger, catalogueDatabase }: Setup,
   database: Database,
 ): Promise<SharedCatalogue | null> {
-  const known = catalogueNode(database)
-  if (catalogueDatabase === null) {
-    if (known === null) return null
-    throw new HoldfastError(
-      'CONFIG_INVALID',
-      'database: the catalogue of this data directory is in PostgreSQL: set its URL',
-    )
-  }
-  if (known === null && database.prepare('SELECT 1 FROM accounts LIMIT 1').get() !== undefined) {
-    throw new HoldfastError(
-      'CONFIG_INVALID',
-      'database: the data directory has accounts of its own: move them with "holdfast catalogue move", or use an empty directory',
-    )
-  }
+  const known = checkCatalogue(database, catalogueDatabase)
+  if (catalogueDatabase === null) return null
   const make = (): string => {
     if (catalogueNode(database) === known) nameAgain(database, randomUUID())
     return catalogueNode(database) ?? ''
@@ -56,4 +45,27 @@ export async function openSharedCatalogue(
     { url, clock, outages, address, clusterNodes, openKey, newSecret, past, onProblem, onRefusal },
     { known, former: formerNodes(database), isAsNew: config.node?.asNew === true, make },
   )
+}
+
+/**
+ * Checks that the configuration and the data directory name the same catalogue. Returns the node of the directory in
+ * PostgreSQL; null if it has none.
+ * @throws HoldfastError `CONFIG_INVALID`
+ */
+export function checkCatalogue(database: Database, configured: CatalogueDatabase | null): string | null {
+  const known = catalogueNode(database)
+  if (configured === null && known !== null) {
+    throw new HoldfastError(
+      'CONFIG_INVALID',
+      'database: the catalogue of this data directory is in PostgreSQL: set its URL',
+    )
+  }
+  const hasAccounts = (): boolean => database.prepare('SELECT 1 FROM accounts LIMIT 1').get() !== undefined
+  if (configured !== null && known === null && hasAccounts()) {
+    throw new HoldfastError(
+      'CONFIG_INVALID',
+      'database: the data directory has accounts of its own: move them with "holdfast catalogue move", or use an empty directory',
+    )
+  }
+  return known
 }

@@ -155,7 +155,7 @@ async function openAll(setup: Setup): Promise<Stores> {
  * Gives each external cluster a directory for unsent and cached blocks. Clusters that share a backend share its
  * directory.
  */
-function withCaches(
+export function withCaches(
   dataDir: string,
   clusters: readonly ClusterDefinition[],
   remotes: Stores['remotes'],
@@ -173,7 +173,10 @@ function withCaches(
 }
 
 /** Returns undefined if the directory is not the cache of an external cluster. */
-function remoteOf({ clusterIds }: ClusterDirectory, remotes: Stores['remotes']): RemoteCluster | undefined {
+export function remoteOf(
+  { clusterIds }: Pick<ClusterDirectory, 'clusterIds'>,
+  remotes: Stores['remotes'],
+): RemoteCluster | undefined {
   const [remote, ...others] = new Set(clusterIds.map(id => remotes.get(id)))
   if (others.length > 0) {
     throw new HoldfastError('CONFIG_INVALID', `clusters: ${clusterIds.join(' and ')} have the same dataDir`)

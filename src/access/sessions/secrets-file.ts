@@ -5,6 +5,7 @@ import type { SigningKeyStore, StoredSigningKey } from '../../catalogue/sign-in.
 import { OWNERS_FILE } from '../../disk/node-file-system.ts'
 import { replaceFile } from '../../disk/replace-file.ts'
 import { HoldfastError } from '../../domain/errors.ts'
+import { fileErrorCode } from '../../domain/file-system.ts'
 
 const schema = Type.Object({
   signingKeys: Type.Array(
@@ -28,13 +29,22 @@ export class SecretsFile implements SigningKeyStore {
 
   /** Throws a HoldfastError `DATA_DIR_UNUSABLE` if the file cannot be read or is damaged. */
   static async open(path: string): Promise<SecretsFile> {
+    const file = await SecretsFile.read(path)
     try {
-      const text = await readFile(path, 'utf8')
       // A file restored from a backup may have other permissions.
       await chmod(path, OWNERS_FILE)
-      return new SecretsFile(path, Value.Parse(schema, JSON.parse(text)).signingKeys)
     } catch (cause) {
-      if (cause instanceof Error && 'code' in cause && cause.code === 'ENOENT') return new SecretsFile(path, [])
+      if (fileErrorCode(cause) !== 'ENOENT') throw cause
+    }
+    return file
+  }
+
+  /** Reads the file like {@link open}, and leaves its permissions. */
+  static async read(path: string): Promise<SecretsFile> {
+    try {
+      return new SecretsFile(path, Value.Parse(schema, JSON.parse(await readFile(path, 'utf8'))).signingKeys)
+    } catch (cause) {
+      if (fileErrorCode(cause) === 'ENOENT') return new SecretsFile(path, [])
       const problem = cause instanceof Error && 'code' in cause ? 'cannot be read' : 'is damaged'
       const remedy = 'restore it, or delete it, which ends all sessions'
       throw new HoldfastError('DATA_DIR_UNUSABLE', `${path} ${problem}: ${remedy}`, { cause })

@@ -1,11 +1,22 @@
 import { randomUUID } from 'node:crypto'
+import { readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { replaceFile } from '../../disk/replace-file.ts'
 import { HoldfastError, isHoldfastError } from '../../domain/errors.ts'
-import type { FileSystem } from '../../domain/file-system.ts'
+import { type FileSystem, fileErrorCode } from '../../domain/file-system.ts'
 
 /** Number of low bits in {@link TakedownFile.published} that store the length of the file. */
 const LENGTH_BITS = 40n
+
+/** Returns the text of the file; null if it is missing. @throws HoldfastError `DATA_DIR_UNUSABLE` */
+export function readTakedowns(path: string): string | null {
+  try {
+    return readFileSync(path, 'utf8')
+  } catch (cause) {
+    if (fileErrorCode(cause) === 'ENOENT') return null
+    throw new HoldfastError('DATA_DIR_UNUSABLE', `${path} cannot be read`, { cause })
+  }
+}
 
 export class TakedownFile {
   readonly #path: string

@@ -1,15 +1,14 @@
-import { readFileSync } from 'node:fs'
 import type { Page, PageRequest } from '../../catalogue/page.ts'
 import type { KnownTakedown, TakedownRows } from '../../catalogue/takedown-rows.ts'
 import { nextTurn, turnSpent } from '../../concurrency/turns.ts'
 import type { WithheldBlocks, Withholding } from '../../content/withholding.ts'
 import type { Clock } from '../../domain/clock.ts'
 import { HoldfastError, isHoldfastError } from '../../domain/errors.ts'
-import { type FileSystem, fileErrorCode } from '../../domain/file-system.ts'
+import type { FileSystem } from '../../domain/file-system.ts'
 import type { Logger } from '../../domain/logger.ts'
 import { parseCid } from '../../ipld/cid.ts'
 import { Denylist } from './denylist.ts'
-import { TakedownFile, unknownAfterDiskError } from './takedown-file.ts'
+import { readTakedowns, TakedownFile, unknownAfterDiskError } from './takedown-file.ts'
 import {
   completeLines,
   keyOf,
@@ -74,12 +73,7 @@ export class Takedowns {
    * @throws HoldfastError `DATA_DIR_UNUSABLE` if the file is unreadable: without the check, no content may be served
    */
   static open(path: string, means: TakedownMeans): Takedowns {
-    try {
-      return new Takedowns(path, means, readFileSync(path, 'utf8'))
-    } catch (cause) {
-      if (fileErrorCode(cause) === 'ENOENT') return new Takedowns(path, means, null)
-      throw new HoldfastError('DATA_DIR_UNUSABLE', `${path} cannot be read`, { cause })
-    }
+    return new Takedowns(path, means, readTakedowns(path))
   }
 
   /** Returns takedowns, oldest first. */

@@ -1,0 +1,117 @@
+import { accessSync, constants, existsSync, readdirSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+import { SecretsFile } from '../access/sessions/secrets-file.ts'
+import type { EngineOptions } from '../api.ts'
+import { loadSystem } from '../catalogue/catalogue-system.ts'
+import { openRemotes } from '../clusters/remote-clusters.ts'
+import { BlockFiles } from '../content/block-files.ts'
+import { checkBlocksThere } from '../content/expected-blocks.ts'
+import { checkImportRoots } from '../content/import-roots.ts'
+import { directoryUnusable, refuseContentWithoutDatabase, refuseUnfinishedRestore } from '../disk/data-directory.ts'
+import { DATABASE, SECRETS, TAKEDOWNS } from '../disk/file-names.ts'
+import { type HoldfastError, isHoldfastError } from '../domain/errors.ts'
+import { readTakedowns } from '../gateway/policy/takedown-file.ts'
+import { BlockTable } from '../ledger/block-table.ts'
+import { DEFAULT_BACKEND_ID } from '../ledger/blocks.ts'
+import { checkClusterDirectories } from '../ledger/cluster-directories.ts'
+import { checkDataKey } from '../storage/data-key.ts'
+import { Database } from '../storage/database.ts'
+import { connectCatalogue } from './connect-catalogue.ts'
+import { checkCatalogue } from './open-shared-catalogue.ts'
+import { openSignIn } from './open-sign-in.ts'
+import { type Setup, setupOf } from './setup.ts'
+import { remoteOf, withCaches } from './stores.ts'
+
+/** Stores that an engine opens for writing, if they exist. */
+const STORES = ['datastore', 'blocks', 'tmp']
+
+/**
+ * Returns the errors with which `createEngine` would refuse these options, by the same checks. Writes no file and takes
+ * no lock, so a running engine goes on. Does not find out whether another process owns the directory.
+ *
+ * @example for (const { message } of await startRefusals({ dataDir: '/data' })) console.log(message)
+ */
+export async function startRefusals(options: EngineOptions): Promise<HoldfastError[]> {
+  const refusals: HoldfastError[] = []
+  const check: Check = async work => {
+    try {
+      return await work()
+    } catch (error) {
+      if (!isHoldfastError(error)) throw error
+      refusals.push(error)
+      return undefined
+    }
+  }
+  const setup = await check(() => setupOf(options))
+  if (setup !== undefined) await checkSetup(setup, check)
+  return refusals
+}
+
+type Check = <T>(work: () => T | Promise<T>) => Promise<T | undefined>
+
+async function checkSetup(setup: Setup, check: Check): Promise<void> {
+  const { dataDir, clusters, config } = setup
+  const { importRoots } = config
+  await check(() => refuseUnfinishedRestore(dataDir))
+  await check(() => refuseContentWithoutDatabase(dataDir))
+  await check(() => checkUsable(dataDir))
+  if (importRoots !== undefined) await check(() => checkImportRoots(dataDir, clusters, importRoots))
+  await check(() => SecretsFile.read(join(dataDir, SECRETS)))
+  await check(() => readTakedowns(join(dataDir, TAKEDOWNS)))
+  await check(() => openSignIn(setup))
+  const database = await check(() => databaseOf(dataDir))
+  if (database === undefined) return
+  try {
+    await checkStores(setup, database, check)
+  } finally {
+    database.close()
+  }
+}
+
+async function checkStores(setup: Setup, database: Database, check: Check): Promise<void> {
+  const { dataDir, ownClusters, clusters, catalogueDatabase } = setup
+  await check(() => checkDataKey(database, dataDir))
+  const node = await check(() => checkCatalogue(database, catalogueDatabase))
+  if (catalogueDatabase !== null) await check(() => loadSystem(catalogueDatabase.adapter))
+  if (catalogueDatabase !== null && typeof node === 'string') {
+    await check(async () => (await connectCatalogue(database, catalogueDatabase)).catalogue.close())
+  }
+  const blocks = new BlockTable(database)
+  await check(() => checkBlocksThere(new BlockFiles(dataDir), DEFAULT_BACKEND_ID, blocks))
+  const remotes = await check(() => openRemotes(ownClusters, setup))
+  if (remotes === undefined) return
+  try {
+    const named = withCaches(dataDir, ownClusters, remotes.clusters)
+    const directories = await check(() => checkClusterDirectories(database, dataDir, named, clusters))
+    for (const { path, backendId, clusterIds } of directories ?? []) {
+      await check(() => checkUsable(path))
+      const remote = await check(() => remoteOf({ clusterIds }, remotes.clusters))
+      if (remote === undefined && backendId !== null) {
+        await check(() => checkBlocksThere(new BlockFiles(path), backendId, blocks))
+      }
+    }
+  } finally {
+    await remotes.close()
+  }
+}
+
+/** Returns an empty database in memory for a directory without a database. */
+function databaseOf(dataDir: string): Database {
+  const file = join(dataDir, DATABASE)
+  const size = statSync(file, { throwIfNoEntry: false })?.size ?? 0
+  return size === 0 ? new Database(':memory:') : new Database(file, { isUntouched: true })
+}
+
+/** @throws HoldfastError `DATA_DIR_UNUSABLE` if a store is a file, or if the user may not write it */
+function checkUsable(dataDir: string): void {
+  for (const name of STORES) {
+    const path = join(dataDir, name)
+    if (!existsSync(path)) continue
+    try {
+      readdirSync(path)
+      accessSync(path, constants.R_OK | constants.W_OK | constants.X_OK)
+    } catch (cause) {
+      throw directoryUnusable(dataDir, cause)
+    }
+  }
+}
