@@ -168,8 +168,7 @@ export class ScheduledVerification {
     if (this.#isBehind || behindMs <= BEHIND_SHARE * this.#options.everyMs) return
     this.#isBehind = true
     const days = Math.round((behindMs / DAY_MS) * 10) / 10
-    const remedy = 'raise verify.bytesPerSecond or verify.everyDays, or use a faster disk'
-    this.#parts.logger.warn({ days }, `verification is behind its schedule: ${remedy}`)
+    this.#parts.logger.warn({ days }, 'verification is behind its schedule')
   }
 }
 

@@ -29,12 +29,12 @@ async function examined(args: readonly string[], env: Record<string, string> = {
   return { code, stderr, findings, of: (check: string) => findings.filter(found => found.check === check) }
 }
 
-/** Returns the size and time of each file, which a reader does not change. */
+/** Returns the size and time of each file, which a reader does not change. SQLite changes the time of its directory. */
 async function stateOf(directory: string): Promise<string[]> {
   const names = await readdir(directory, { recursive: true })
   const lines = names.map(async name => {
-    const { size, mtimeMs, mode } = await stat(join(directory, name))
-    return `${name} ${size} ${mtimeMs} ${mode}`
+    const found = await stat(join(directory, name))
+    return `${name} ${found.mode} ${found.isDirectory() ? '' : `${found.size} ${found.mtimeMs}`}`
   })
   return (await Promise.all(lines)).toSorted()
 }
