@@ -31,7 +31,7 @@ export type {
 export type { BackupOptions, BackupOutcome } from './backup/back-up.ts'
 export type { CheckBackupOptions, CheckedBackup } from './backup/check.ts'
 export type { RestoreBackupOptions, RestoreOptions, RestoreOutcome } from './backup/restore.ts'
-export type { BulkAction, BulkFailure, BulkPhase } from './catalogue/bulk-changes.ts'
+export type { BulkAction, BulkFailure, BulkPhase, UndoEnd } from './catalogue/bulk-changes.ts'
 export type { CatalogueAdapter } from './catalogue/catalogue-adapter.ts'
 export type { KnownNode, ListedNode, LostRecord, NodeAddress, NodeState } from './catalogue/fleet.ts'
 export type { CopiedCatalogue, MovedTable, MoveProgress } from './catalogue/moving.ts'

@@ -7,6 +7,34 @@ const shared = (name: string) => ({ file: 'test/adapters/postgres/bulk-holds.tes
 /** Promises about jobs that delete many records, and their undo. */
 export const bulkPromises: readonly KeptPromise[] = [
   {
+    promise: 'content that a record names is no kept content',
+    file: 'src/storage/schema-kept.ts',
+    find: '`NOT EXISTS (${LIVE(row)} AND id <> ${row}.id)`',
+    replace: "'1'",
+    test: rule('random play 2'),
+  },
+  {
+    promise: 'an account keeps at most its quota in undo periods',
+    file: 'src/pins/bulk/kept-bounds.ts',
+    find: '    if (change !== null) ended(change)\n',
+    replace: '    if (change === null) ended(change as never)\n',
+    test: { file: 'test/pins/removal/kept-bytes.test.ts', name: 'stay below the quota' },
+  },
+  {
+    promise: 'an undo period ends only while no ended one is left to purge',
+    file: 'src/catalogue/rules/undo-rules.ts',
+    find: '  if (keeping.some(one => isOver(one, now))) return null\n',
+    replace: '',
+    test: rule('random play 3'),
+  },
+  {
+    promise: 'an undo that has begun is never ended',
+    file: 'src/catalogue/rules/undo-rules.ts',
+    find: "const CAN_END = `${HAS_PERIOD} AND phase IN ('done', 'undone')`",
+    replace: 'const CAN_END = HAS_PERIOD',
+    test: rule('never ends an undo that has begun'),
+  },
+  {
     promise: 'nobody reads a removed record in its undo period',
     file: 'src/catalogue/sqlite/sqlite-records.ts',
     find: '          holds.setEnds(id, MUTED)\n',
@@ -137,6 +165,6 @@ export const bulkPromises: readonly KeptPromise[] = [
     file: 'src/catalogue/rules/restore-rules.ts',
     find: '  yield* run(COUNT, { accountId, ...added })\n',
     replace: '',
-    test: rule('random play'),
+    test: rule('random play 3'),
   },
 ]

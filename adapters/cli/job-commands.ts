@@ -146,6 +146,7 @@ function outcomeOf({ id, action, state, done, restored, undoUntil, failures }: J
 
 const HEADINGS = ['ID', 'ACTION', 'STATE', 'TOTAL', 'DONE', 'FAILED', 'STARTED', 'UNDO UNTIL']
 
-function cells({ id, action, state, total, done, failed, createdAt, undoUntil }: Job): string[] {
-  return [id, action, state, String(total), String(done), String(failed), createdAt, undoUntil ?? '']
+function cells({ id, action, state, total, done, failed, createdAt, undoUntil, undoEnded }: Job): string[] {
+  const undo = undoUntil ?? (undoEnded == null ? '' : `ended (${undoEnded})`)
+  return [id, action, state, String(total), String(done), String(failed), createdAt, undo]
 }

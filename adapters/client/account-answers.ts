@@ -3,6 +3,8 @@ export interface Usage {
   pins: number
   /** Bytes that count against the quota. Each distinct DAG counts once. */
   storedBytes: number
+  /** Bytes that only deleted records name, in their undo period. Absent before version 0.4.0. */
+  keptBytes?: number
 }
 
 /** Bytes that the gateway sent for an account in the current month. */

@@ -19,6 +19,11 @@ export interface Job {
   endedAt: string | null
   /** End of the undo period; null if the job cannot be undone now. */
   undoUntil: string | null
+  /**
+   * Why the undo period ended early: newer deletions keep as much as the quota (`quota`), or a disk was full. Null if it
+   * did not end early. Absent before version 0.4.0.
+   */
+  undoEnded?: 'quota' | 'disk' | 'owner' | 'account' | null
 }
 
 /** Filters of a job. A record must match all given filters. */

@@ -14,6 +14,8 @@ export interface NodeStats {
   pins: Record<PinState, number>
   /** Bytes that count against quotas. */
   accountedBytes: number
+  /** Bytes that only deleted records name, in their undo period. Absent before version 0.4.0. */
+  keptBytes?: number
   roots: Record<'staging' | 'complete' | 'dropped', Amount>
   blocks: Record<'writing' | 'durable' | 'deleting', Amount>
   /** Blocks that the next garbage collection deletes. */

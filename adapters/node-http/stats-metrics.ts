@@ -14,6 +14,8 @@ export function writeStats(out: Families, stats: EngineStats): void {
   out.gauge('holdfast_pins', 'Records by status.', states.pins)
   const accounted = 'Bytes that count against quotas, over all accounts.'
   out.gauge('holdfast_accounted_bytes', accounted, single(stats.accountedBytes))
+  const kept = 'Bytes that only deleted records name, in their undo period, over all accounts.'
+  out.gauge('holdfast_kept_bytes', kept, single(stats.keptBytes))
   out.gauge('holdfast_roots', 'DAGs by state.', states.roots)
   out.gauge('holdfast_blocks', 'Distinct blocks by state.', states.blocks)
   out.gauge('holdfast_block_bytes', 'Bytes of distinct blocks by state.', states.blockBytes)

@@ -11,6 +11,13 @@ import { advanceSequences, insertMoved } from './moved-rows.ts'
 import type { Postgres } from './postgres.ts'
 import type { Sql } from './sql.ts'
 
+/** Triggers that count rows one batch after the other, without the indexes. The counts are copied, or made at the end. */
+const COUNTING = [
+  ['records', 'records_counted'],
+  ['records', 'records_kept_added'],
+  ['removed_records', 'removed_records_kept_added'],
+] as const
+
 /**
  * Copies a catalogue into an empty database in one transaction. Until {@link takeUp} runs, another copy for the same
  * node replaces this copy.
@@ -27,7 +34,7 @@ export function moveIn(
     await sql.run('LOCK TABLE nodes IN EXCLUSIVE MODE')
     await checkEmpty(sql, node)
     const dropped = await dropIndexes(sql)
-    await sql.run('ALTER TABLE records DISABLE TRIGGER records_counted')
+    for (const [table, trigger] of COUNTING) await sql.run(`ALTER TABLE ${table} DISABLE TRIGGER ${trigger}`)
     const of = MOVED_TABLES.reduce((sum, table) => sum + source.count(table), 0)
     let rows = 0
     for (const table of MOVED_TABLES) {
@@ -44,7 +51,7 @@ export function moveIn(
     }
     for (const definition of dropped) await sql.run(definition)
     await sql.run('SELECT place_records()')
-    await sql.run('ALTER TABLE records ENABLE TRIGGER records_counted')
+    for (const [table, trigger] of COUNTING) await sql.run(`ALTER TABLE ${table} ENABLE TRIGGER ${trigger}`)
     await advanceSequences(sql)
     await sql.run('ANALYZE')
     const counted = await compare(sql, source)

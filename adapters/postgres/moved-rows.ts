@@ -18,7 +18,7 @@ const COLUMNS: Readonly<Record<MovedTable, string>> = {
   accounts: `
     id text, seq bigint, email text, email_key text, name text, plan text, role text, default_cluster text,
     password_hash text, disabled boolean, created_at bigint, deleted_at bigint, pins bigint,
-    expiring_pins bigint, stored_bytes bigint`,
+    expiring_pins bigint, stored_bytes bigint, kept_bytes bigint`,
   api_keys: `
     id text, seq bigint, account_id text, parent_id text, name text, label text, hash bytea, prefix text,
     scopes text[], ip_allowlist text[], created_at bigint, expires_at bigint, last_used_at bigint, upload json,
@@ -41,7 +41,7 @@ const COLUMNS: Readonly<Record<MovedTable, string>> = {
   bulk_changes: `
     id bigint, name text, account_id text, action text, selection text, phase text, place text, total bigint,
     done bigint, failed bigint, restored bigint, failures text, freed_bytes bigint, undo_ms bigint,
-    created_at bigint, ended_at bigint`,
+    created_at bigint, ended_at bigint, undo_ended text`,
   removed_records: `${RECORD}, change_id bigint`,
   placements: `
     id bigint, backend_id bigint, codec bigint, multihash bytea, account_id text, wanted boolean,

@@ -76,6 +76,7 @@ export function postgresRecords(parts: ContentParts, clock: Clock): Pick<Catalog
         const ended = await sql.all<HoldRow>(END_OFFERS, [records.map(({ id }) => id)])
         await holds.void(sql, [...holdsOf(records), ...ended.map(({ hold_id }) => hold_id)])
       }),
+    backends: inLedger => inLedger.map(holds.backend),
   })
   return {
     records: {
@@ -91,6 +92,7 @@ export function postgresRecords(parts: ContentParts, clock: Clock): Pick<Catalog
       ...bulk,
       restore: async step => bulk.restore({ ...step, now: await earlier(step.now) }),
       purge: async (id, now) => bulk.purge(id, await earlier(now)),
+      endExcess: async request => bulk.endExcess({ ...request, now: await earlier(request.now) }),
       // Otherwise a node whose clock is ahead would begin the same job again and again.
       due: async query => bulk.due({ ...query, now: await earlier(query.now) }),
     },

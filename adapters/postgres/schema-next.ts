@@ -1,3 +1,5 @@
+import { undoPeriodsSchema } from './schema-undo.ts'
+
 /** All changes of the next version. It only adds, so nodes of the version before go on beside it. */
 export const nextSchema = `
   -- The name of the node that takes the content of an offer; null for an offer of the version before, which the node of
@@ -8,4 +10,5 @@ export const nextSchema = `
   -- The accounts that have a root, for the payer of its traffic.
   CREATE INDEX records_by_owner ON records (root_id, account_id, created_at) INCLUDE (expires_at)
     WHERE root_id IS NOT NULL;
+  ${undoPeriodsSchema}
 `

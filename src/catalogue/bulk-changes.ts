@@ -7,6 +7,12 @@ export type BulkAction = 'delete' | 'rename' | 'timelock' | 'cluster'
 /** `running` and `undoing` need work. A change that is `done` or `undone` waits for the end of its undo period. */
 export type BulkPhase = 'running' | 'done' | 'undoing' | 'undone'
 
+/**
+ * Why an undo period ended early: its account kept more than its quota, or the disk of a node was full. With `owner` or
+ * `account`, the owner ended it, or deleted the account.
+ */
+export type UndoEnd = 'quota' | 'disk' | 'owner' | 'account'
+
 /** A change of many records, carried out in steps. Times are milliseconds since the epoch. */
 export interface BulkChange {
   /** Key of the job. */
@@ -29,8 +35,10 @@ export interface BulkChange {
   failures: string
   /** Quota bytes that the removed records have freed. */
   freedBytes: number
-  /** Length of the undo period. 0 for none. */
+  /** Length of the undo period. 0 for none, and after it has ended early. */
   undoMs: number
+  /** Why the undo period ended early. Null if it did not. */
+  undoEnded: UndoEnd | null
   createdAt: number
   /** Null until the change, or its undoing, has ended. */
   endedAt: number | null

@@ -11,6 +11,7 @@ import type { Reconciliation } from './reconciliation.ts'
 import type { Records } from './records.ts'
 import type { SecondFactorStore } from './second-factors.ts'
 import type { SessionStore } from './session-store.ts'
+import type { UndoPeriods } from './undo-periods.ts'
 import type { WebhookStore } from './webhook-store.ts'
 
 /**
@@ -28,7 +29,7 @@ export interface Catalogue {
   egress: EgressStore
   audit: AuditStore
   records: Records
-  bulk: BulkChanges
+  bulk: BulkChanges & UndoPeriods
   fetches: Fetches
   files: Files
   placements: Placements

@@ -25,6 +25,7 @@ export type {
   BulkStep,
   NewBulkChange,
   SelectedStep,
+  UndoEnd,
 } from './bulk-changes.ts'
 export { CHANGE_KEPT_MS, FAILURES_KEPT, MOST_CHANGES, usageWithRemoved } from './bulk-changes.ts'
 export type { BulkEdit, EditRefusal } from './bulk-edits.ts'
@@ -60,5 +61,6 @@ export type {
 export type { ClearSecret, SecondFactorRow, SecondFactorStore } from './second-factors.ts'
 export type { Session, SessionStore } from './session-store.ts'
 export { MOST_SESSIONS } from './session-store.ts'
+export type { KeptTotals, UndoPeriods } from './undo-periods.ts'
 export type { DeliveryOutcome, DeliveryRow, SentDelivery, WebhookRow, WebhookStore } from './webhook-store.ts'
 export { ENDED_DELIVERIES_KEPT } from './webhook-store.ts'

@@ -1,4 +1,5 @@
 import type { RecordRow, Records } from '../catalogue/records.ts'
+import type { UndoPeriods } from '../catalogue/undo-periods.ts'
 import type { Activity } from '../concurrency/activity.ts'
 import { nextTurn, turnSpent } from '../concurrency/turns.ts'
 import type { StagedFile } from '../content/unixfs/staged-files.ts'
@@ -37,6 +38,7 @@ export interface PinServiceParts {
   scheduler: FetchScheduler
   statuses: PinStatusView
   records: Records
+  bulk: Pick<UndoPeriods, 'keptBytes'>
   activity: Activity
   clock: Clock
   changes: PinChanges
@@ -173,8 +175,13 @@ export class PinService {
 
   async usage(...given: [account?: string]): Promise<types.Usage> {
     const owned = given.length === 0 ? {} : { account: given[0] }
-    const { pins, storedBytes } = await this.#parts.records.usage(await this.#accountOf(owned), this.#parts.clock.now())
-    return { pins, storedBytes }
+    const { records, bulk, clock } = this.#parts
+    const accountId = await this.#accountOf(owned)
+    const [{ pins, storedBytes }, keptBytes] = await Promise.all([
+      records.usage(accountId, clock.now()),
+      bulk.keptBytes(accountId),
+    ])
+    return { pins, storedBytes, keptBytes }
   }
 
   async checkTarget(account: string, target: types.PinTarget): Promise<void> {

@@ -1,5 +1,6 @@
 import type { CID } from 'multiformats/cid'
 import type { Account, UploadGrant } from '../access/principal.ts'
+import type { UndoEnd } from '../catalogue/bulk-changes.ts'
 import type { NameMatch } from '../catalogue/records.ts'
 import type { StagingBackend } from '../clusters/staging-backend.ts'
 import type { PinStatus } from '../domain/pin-status.ts'
@@ -277,6 +278,8 @@ export interface Usage {
   pins: number
   /** Total size in bytes of all distinct DAGs. Each block counts as at least 512 bytes. */
   storedBytes: number
+  /** Total size in bytes of all distinct DAGs that only deleted records name, in their undo period. */
+  keptBytes: number
 }
 
 /** Events that `engine.events` emits. */
@@ -286,6 +289,8 @@ export interface EngineEvents {
   /** The status of an existing record changed. `from` is the previous status. */
   'pin:status': { record: PinRecord; from: PinStatus; reason: string | null }
   'pin:removed': { record: PinRecord; reason: 'deleted' | 'expired' }
+  /** The undo period of a deletion ended early. `job` is the id of the job, and `reason` its `undoEnded`. */
+  'undo:ended': { account: string; job: string; reason: UndoEnd }
   /** A read or a verification found a damaged block. */
   'block:damaged': { cid: CID; reason: string }
   /** The bytes of a damaged block are correct again. */

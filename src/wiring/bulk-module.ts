@@ -2,6 +2,8 @@ import { BulkSteps, bulkJobs } from '../pins/bulk/bulk-jobs.ts'
 import { bulkRunner } from '../pins/bulk/bulk-runner.ts'
 import { BulkService } from '../pins/bulk/bulk-service.ts'
 import { BulkEdits } from '../pins/bulk/edit-checks.ts'
+import { endedEarly } from '../pins/bulk/ended-early.ts'
+import { KeptBounds } from '../pins/bulk/kept-bounds.ts'
 import type { AccessModule } from './access-module.ts'
 import type { ClustersModule } from './clusters-module.ts'
 import { ownAccountOf } from './own-account.ts'
@@ -31,6 +33,10 @@ export function makeBulk(
   const { changes, scheduler, backendOf, targets, wakeSweeper } = pins
   const steps = new BulkSteps()
   const edits = new BulkEdits({ targets, clusters: clusters.registry })
+  const limitsOf = async (accountId: string) => plans.get((await stored.get(accountId))?.plan ?? '')
+  const ended = endedEarly({ events: setup.events, logger, wake: () => runner.wake() })
+  const bounds = new KeptBounds({ bulk, limitsOf, clock, logger, ended })
+  changes.observe({ removed: ({ accountId }) => bounds.look(accountId) })
   const runner = bulkRunner(
     {
       bulk,
@@ -39,11 +45,12 @@ export function makeBulk(
       changes,
       clock,
       backendOf,
-      limitsOf: async accountId => plans.get((await stored.get(accountId))?.plan ?? ''),
+      limitsOf,
       leaveFetch: fetchId => scheduler.left(fetchId),
       wakeFetches: () => scheduler.wake(),
       wakeSweeper,
       stepped: () => steps.ended(),
+      purged: accountId => bounds.look(accountId),
     },
     logger,
   )
@@ -54,6 +61,9 @@ export function makeBulk(
     bulk: service,
     jobs: bulkJobs({ bulk: service, steps, activity, clock, ownAccount }),
     start: async (): Promise<void> => runner.wake(),
-    stop: () => runner.stop(),
+    stop: async (): Promise<void> => {
+      await runner.stop()
+      await bounds.stop()
+    },
   }
 }

@@ -10,6 +10,7 @@ const EVENTS: Fields<EngineEvents> = {
   'pin:created': true,
   'pin:status': true,
   'pin:removed': true,
+  'undo:ended': true,
   'block:damaged': true,
   'block:healed': true,
   collected: true,

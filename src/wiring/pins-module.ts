@@ -49,7 +49,7 @@ type Shared = Below & { changes: PinChanges; publishChanges: (made: readonly Sta
 export function makePins(setup: Setup, below: Below) {
   const { clock, logger, events, activity } = setup
   const { storage, network } = below
-  const { records } = storage.catalogue
+  const { records, bulk } = storage.catalogue
   const changes = new PinChanges(events)
   const publishChanges = (made: readonly StatusChange[]): void => {
     for (const { record, from } of made) changes.changed(record, from)
@@ -61,7 +61,7 @@ export function makePins(setup: Setup, below: Below) {
   const sweeper = new ExpirySweeper({ records, clock, changes, leaveFetch, logger })
   const makers = pinMakers(setup, shared, scheduler)
   const ownAccount = ownAccountOf(setup, below.access)
-  const service = new PinService({ ...makers, sweeper, scheduler, records, clock, changes, activity, ownAccount })
+  const service = new PinService({ ...makers, sweeper, scheduler, records, bulk, clock, changes, activity, ownAccount })
   const accountRemoval = new AccountRemoval({
     accounts: storage.catalogue.accounts,
     pins: service,

@@ -172,6 +172,7 @@ function statisticsOf(
   { backups, verification }: { backups: Backups; verification: ScheduledVerification | null },
 ): Statistics {
   return new Statistics(storage.census, activity, {
+    keptBytes: async () => (await storage.catalogue.bulk.keptTotals()).bytes,
     peerCount: () => network.peerCount(),
     publicNetwork: () => network.publicNetwork(),
     announcements: pins.announcements,

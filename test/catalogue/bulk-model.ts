@@ -6,6 +6,7 @@ import {
   commit,
   dagOf,
   ids,
+  isCode,
   listOf,
   NO_LIMITS,
   NOW,
@@ -15,10 +16,11 @@ import {
 } from './content-support.ts'
 import type { ContentCatalogue } from './memory-catalogue.ts'
 
-const SEEDS = [1, 2, 3]
+/** Plays in which undo periods keep content at many steps. */
+const SEEDS = [2, 3, 5]
 const STEPS = 60
 const UNDO_MS = 100
-const CONTENTS = ['a', 'b', 'c', 'd'] as const
+const CONTENTS = ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h'] as const
 
 /** A job of the play. `left` are its records that no step has removed, `gone` those that it has removed. */
 interface PlayedJob {
@@ -26,6 +28,8 @@ interface PlayedJob {
   left: string[]
   gone: Map<string, unknown>
   isUndone: boolean
+  /** True if the undo period has ended early. */
+  isEnded: boolean
 }
 
 /** Records in plain maps: a job removes each of its records as a single removal does, and an undo puts them back. */
@@ -52,13 +56,15 @@ class Play {
         () => this.#undo(),
         () => this.#undo(),
         () => this.#purge(),
+        () => this.#end(),
+        () => this.#endExcess(),
       ])()
       await this.#compare()
     }
   }
 
   async #store(): Promise<void> {
-    const some = Array.from({ length: 1 + this.#draws.below(4) }, () => {
+    const some = Array.from({ length: 1 + this.#draws.below(3) }, () => {
       const [content, meta] = [this.#draws.pick(CONTENTS), this.#draws.pick([null, '{"k":"v"}'])]
       const id = `r${String(this.#made++).padStart(3, '0')}`
       return record(id, { dag: dagOf(content), cid: content, meta, createdAt: NOW - this.#draws.below(9) })
@@ -79,7 +85,7 @@ class Play {
     if (chosen.length === 0) return
     const request = { name: `play${this.#made++}`, accountId: 'one', action: 'delete' as const, undoMs: UNDO_MS }
     const change = await this.#catalogue.bulk.add({ ...request, selection: '', total: chosen.length, createdAt: NOW })
-    this.#jobs.push({ change, left: chosen, gone: new Map(), isUndone: false })
+    this.#jobs.push({ change, left: chosen, gone: new Map(), isUndone: false, isEnded: false })
     await this.#continue()
   }
 
@@ -96,7 +102,7 @@ class Play {
     assert.deepEqual(ids((await this.#catalogue.bulk.remove(step)) ?? []).toSorted(), expected.toSorted())
     assert.equal(await this.#catalogue.bulk.remove(step), null)
     for (const one of expected) {
-      job.gone.set(one, this.#live.get(one))
+      if (!job.isEnded) job.gone.set(one, this.#live.get(one))
       this.#live.delete(one)
     }
   }
@@ -106,6 +112,10 @@ class Play {
     if (job === undefined) return
     const { bulk } = this.#catalogue
     const { id, name, accountId } = job.change
+    if (job.isEnded) {
+      await assert.rejects(bulk.undo({ accountId, name, limits: NO_LIMITS, now: NOW }), isCode('CONFLICT'))
+      return
+    }
     await bulk.undo({ accountId, name, limits: NO_LIMITS, now: NOW })
     const removed = ids(await bulk.removed(id, '', 50))
     assert.deepEqual(removed, [...job.gone.keys()].toSorted())
@@ -124,8 +134,51 @@ class Play {
   async #purge(): Promise<void> {
     const job = this.#jobs.find(({ left, isUndone }) => left.length === 0 || isUndone)
     if (job === undefined) return
-    while (await this.#catalogue.bulk.purge(job.change.id, NOW + UNDO_MS));
+    while (await this.#catalogue.bulk.purge(job.change.id, job.isEnded ? NOW : NOW + UNDO_MS));
     this.#jobs = this.#jobs.filter(one => one !== job)
+  }
+
+  /** Ends the period that should end next on a full disk. Each content lies on it. */
+  async #end(): Promise<void> {
+    const ended = await this.#catalogue.bulk.endForRoom({ backends: [0] })
+    const keeping = this.#endable().filter(job => this.#keeps(job))
+    assert.equal(ended?.name, keeping[0]?.change.name)
+    if (keeping[0] !== undefined) keeping[0].isEnded = true
+    assert.equal(await this.#catalogue.bulk.endForRoom({ backends: [7] }), null)
+  }
+
+  async #endExcess(): Promise<void> {
+    const most = this.#draws.below(4) * SIZES.charge
+    const ended = await this.#catalogue.bulk.endExcess({ accountId: 'one', most, now: NOW })
+    const changes = await Promise.all(this.#jobs.map(({ change }) => this.#read(change.name)))
+    const newest = changes.findLast(({ undoMs, undoEnded }) => undoMs > 0 || undoEnded !== null)
+    const expected =
+      this.#kept().size * SIZES.charge <= Math.max(most, ended === null ? (newest?.freedBytes ?? 0) : 0) ||
+      this.#jobs.some(({ isEnded, gone }) => isEnded && gone.size > 0)
+        ? undefined
+        : this.#endable().find(({ gone, change }) => gone.size > 0 && change.id !== this.#newestId())
+    assert.equal(ended?.name, expected?.change.name)
+    if (expected !== undefined) expected.isEnded = true
+  }
+
+  #newestId(): number | undefined {
+    return this.#jobs.findLast(({ isEnded }) => !isEnded)?.change.id
+  }
+
+  /** Returns the jobs whose period can end, oldest first. All end at the same time. */
+  #endable(): PlayedJob[] {
+    return this.#jobs.filter(({ left, isUndone, isEnded }) => left.length === 0 && !isUndone && !isEnded)
+  }
+
+  /** Returns the contents that only removed records name. */
+  #kept(jobs = this.#jobs): Set<string> {
+    const live = new Set([...this.#live.values()].map(row => (row as RecordRow).cid))
+    const gone = jobs.flatMap(job => [...job.gone.values()]).map(row => (row as RecordRow).cid)
+    return new Set(gone.filter(content => !live.has(content)))
+  }
+
+  #keeps(job: PlayedJob): boolean {
+    return this.#kept([job]).size > 0
   }
 
   async #compare(): Promise<void> {
@@ -135,6 +188,10 @@ class Play {
     assert.deepEqual(Object.fromEntries(found), Object.fromEntries(this.#live))
     const contents = new Set([...this.#live.values()].map(row => (row as RecordRow).cid))
     assert.deepEqual([total, plain(await records.usage('one', NOW))], [this.#live.size, this.#usage(contents.size)])
+    const { bulk } = this.#catalogue
+    const bytes = this.#kept().size * SIZES.charge
+    assert.equal(await bulk.keptBytes('one'), bytes)
+    assert.deepEqual(plain(await bulk.keptTotals()), { accounts: bytes === 0 ? 0 : 1, bytes })
     const kept = this.#jobs.flatMap(({ gone }) => [...gone.values()])
     for (const content of CONTENTS) {
       const isKept = contents.has(content) || kept.some(row => (row as RecordRow).cid === content)

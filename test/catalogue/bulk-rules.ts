@@ -29,6 +29,39 @@ const UNDO_MS = 100
 /** Tests of changes of many records that every catalogue must pass. */
 export const bulkRules: readonly ContentRule[] = [
   {
+    name: 'never ends an undo that has begun, and tells why a period ended',
+    async run(catalogue) {
+      const { bulk } = catalogue
+      await commit(catalogue, [record('r1'), record('r2', { dag: dagOf('b') }), record('r3', { dag: dagOf('c') })])
+      const [first, second, third] = [
+        await added(catalogue, ['r1']),
+        await added(catalogue, ['r2']),
+        await added(catalogue, ['r3']),
+      ]
+      for (const change of [first, second]) await removeAll(catalogue, change)
+      await bulk.undo({ accountId: 'one', name: first.name, limits: NO_LIMITS, now: NOW })
+      assert.equal((await bulk.endForRoom({ backends: [0] }))?.name, second.name)
+      assert.equal(await bulk.endForRoom({ backends: [0] }), null)
+      const { undoMs, undoEnded } = await read(catalogue, second)
+      assert.deepEqual([undoMs, undoEnded], [0, 'disk'])
+      const again = { accountId: 'one', name: second.name, limits: NO_LIMITS, now: NOW }
+      await assert.rejects(bulk.undo(again), isCode('CONFLICT'))
+      const owner = { accountId: null, why: 'owner' as const, limit: 10 }
+      assert.deepEqual(
+        (await bulk.endPeriods(owner)).map(({ name }) => name),
+        [third.name],
+      )
+      await removeAll(catalogue, third)
+      assert.equal(await catalogue.records.get('r3'), undefined)
+      assert.deepEqual(await bulk.removed(third.id, '', 10), [])
+      const ofAccount = { accountId: 'one', why: 'account' as const, limit: 10 }
+      assert.deepEqual(
+        (await bulk.endPeriods(ofAccount)).map(({ name }) => name),
+        [first.name],
+      )
+    },
+  },
+  {
     name: 'removes the selected live records of the account, and counts the others as failures',
     async run(catalogue) {
       const { bulk, records } = catalogue

@@ -1,11 +1,12 @@
-import type { BulkChanges, BulkEdit } from '../../src/catalogue/index.ts'
+import type { BulkChanges, BulkEdit, UndoPeriods } from '../../src/catalogue/index.ts'
 import type { Broken } from './content-wrong.ts'
 
 function withoutPrefix({ rename }: BulkEdit): BulkEdit {
   return rename === undefined ? {} : { rename: { ...rename, prefix: '' } }
 }
 
-type Change = (bulk: BulkChanges) => Partial<BulkChanges>
+type Bulk = BulkChanges & UndoPeriods
+type Change = (bulk: Bulk) => Partial<Bulk>
 
 function broken(change: Change): Broken {
   return ({ bulk }) => ({ bulk: { ...bulk, ...change(bulk) } })
@@ -138,5 +139,38 @@ export const wrongBulk: ReadonlyArray<[what: string, broken: Broken, rules: RegE
       }
     }),
     [/^limits the changes/],
+  ],
+  [
+    'counts no kept bytes',
+    broken(() => ({ keptBytes: async () => 0 })),
+    [/^random play 2/, /^random play 3/, /^random play 5/],
+  ],
+  [
+    'ends an undo that has begun',
+    broken(bulk => {
+      const undoing: string[] = []
+      return {
+        undo: async request => {
+          undoing.push(request.name)
+          return bulk.undo(request)
+        },
+        endForRoom: async request => {
+          const ended = await bulk.endForRoom(request)
+          const [name = ''] = undoing
+          return ended ?? (await bulk.get('one', name)) ?? null
+        },
+      }
+    }),
+    [/^never ends an undo/],
+  ],
+  [
+    'tells another period than the one that it ended',
+    broken(bulk => ({
+      endForRoom: async request => {
+        const ended = await bulk.endForRoom(request)
+        return ended === null ? null : { ...ended, name: `${ended.name}?` }
+      },
+    })),
+    [/^random play/],
   ],
 ]

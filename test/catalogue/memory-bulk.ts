@@ -7,42 +7,48 @@ import {
   FAILURES_KEPT,
   MOST_CHANGES,
   type RecordRow,
+  type UndoPeriods,
   usageWithRemoved,
 } from '../../src/catalogue/index.ts'
 import { HoldfastError } from '../../src/index.ts'
 import type { MemoryContent } from './memory-content.ts'
-
-type Stored = BulkChange & { dueAt: number; removed: Map<string, RecordRow> }
+import { isOver, memoryUndo, type StoredChange, shown } from './memory-undo.ts'
 
 /** Changes of many records in memory. The holds stay in place while a removal can be undone. */
-export function memoryBulk(all: MemoryContent, hasAccount: (id: string) => boolean): BulkChanges {
-  const changes = new Map<number, Stored>()
-  const shown = ({ dueAt: _, removed: __, ...change }: Stored): BulkChange => change
-  const named = (accountId: string, name: string): Stored | undefined =>
+export function memoryBulk(all: MemoryContent, hasAccount: (id: string) => boolean): BulkChanges & UndoPeriods {
+  const changes = new Map<number, StoredChange>()
+  const named = (accountId: string, name: string): StoredChange | undefined =>
     [...changes.values()].find(change => change.accountId === accountId && change.name === name)
-  const at = (id: number, place: string, phase: BulkChange['phase']): Stored | null => {
+  const at = (id: number, place: string, phase: BulkChange['phase']): StoredChange | null => {
     const change = changes.get(id)
     return change === undefined || change.place !== place || change.phase !== phase ? null : change
   }
-  const fail = (change: Stored, failures: BulkFailure[]): void => {
+  const fail = (change: StoredChange, failures: BulkFailure[]): void => {
     const kept = [...(JSON.parse(change.failures) as BulkFailure[]), ...failures]
     change.failures = JSON.stringify(kept.slice(0, FAILURES_KEPT))
     change.failed += failures.length
   }
-  const advance = (change: Stored, next: string | null, phase: BulkChange['phase'], now: number): void => {
+  const advance = (change: StoredChange, next: string | null, phase: BulkChange['phase'], now: number): void => {
     if (next !== null) change.place = next
     else Object.assign(change, { phase, place: '', endedAt: now, selection: '', dueAt: now + change.undoMs })
   }
-  const isOver = ({ undoMs, endedAt }: Stored, now: number): boolean =>
-    undoMs === 0 || (endedAt !== null && endedAt + undoMs <= now)
   return {
+    ...memoryUndo(all, changes),
     async add(change) {
       if (!hasAccount(change.accountId)) throw new HoldfastError('NOT_FOUND', 'no such account')
       const own = [...changes.values()].filter(({ accountId }) => accountId === change.accountId)
       if (own.length >= MOST_CHANGES) throw new HoldfastError('QUOTA_EXCEEDED', 'jobs')
-      const made: Stored = {
+      const made: StoredChange = {
         ...{ ...change, id: ++all.made, phase: 'running', place: '', done: 0, failed: 0, restored: 0 },
-        ...{ failures: '[]', freedBytes: 0, endedAt: null, attempts: 0, dueAt: change.createdAt, removed: new Map() },
+        ...{
+          failures: '[]',
+          freedBytes: 0,
+          undoEnded: null,
+          endedAt: null,
+          attempts: 0,
+          dueAt: change.createdAt,
+          removed: new Map(),
+        },
       }
       changes.set(made.id, made)
       return shown(made)

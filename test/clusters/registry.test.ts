@@ -105,7 +105,7 @@ describe('clusters with directories of their own', () => {
       await engine.collect({ graceSeconds: 0 })
       expect(await blockFiles(test)).toEqual({ near: 3, far: 0 })
       expect(await readTree(await engine.clusters.backendOf('near'), cid)).toEqual(HASHES)
-      expect(await engine.pins.usage(account)).toEqual({ pins: 1, storedBytes: usage.storedBytes })
+      expect(await engine.pins.usage(account)).toEqual({ pins: 1, storedBytes: usage.storedBytes, keptBytes: 0 })
       await uploadTo(test, 'far')
       await engine.pins.remove({ account, cid, cluster: 'near' })
       await engine.collect({ graceSeconds: 0 })

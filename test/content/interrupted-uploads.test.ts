@@ -24,7 +24,7 @@ async function* entries(then: () => Promise<void>, given?: () => void): AsyncGen
 
 async function expectNothing(test: TestEngine): Promise<void> {
   expect(await test.engine.pins.list({ account: test.account })).toMatchObject({ items: [], total: 0 })
-  expect(await test.engine.pins.usage(test.account)).toEqual({ pins: 0, storedBytes: 0 })
+  expect(await test.engine.pins.usage(test.account)).toEqual({ pins: 0, storedBytes: 0, keptBytes: 0 })
   await test.engine.collect({ graceSeconds: 0 })
   expect(await storeSizes(test.dataDir)).toEqual(EMPTY)
 }

@@ -158,7 +158,7 @@ export const accessAudits: readonly Audit[] = [
       assert.equal(me.plan, 'free')
       assert.equal(me.planDetails.timelock, false)
       assert.equal(me.clusters, 1)
-      assert.deepEqual(me.usage, { pins: 0, storedBytes: 0 })
+      assert.deepEqual(me.usage, { pins: 0, storedBytes: 0, keptBytes: 0 })
       assert.equal(new Date(me.createdAt).toISOString(), me.createdAt)
       assert.equal(me.role, 'user')
     },

@@ -222,7 +222,11 @@ export const directoryAudits: readonly Audit[] = [
       await refuse({ cl: 'cl1-eu' }, 403, 'CLUSTER_NOT_ALLOWED')
       await refuse({ timelock: '2040-01-01T00:00:00Z' }, 403, 'TIMELOCK_NOT_ALLOWED')
       await refuse({ timelock: 'never' }, 400, 'INVALID_TIMELOCK')
-      assert.deepEqual((await account.request('GET', `${BASE}/users/me`)).json.usage, { pins: 0, storedBytes: 0 })
+      assert.deepEqual((await account.request('GET', `${BASE}/users/me`)).json.usage, {
+        pins: 0,
+        storedBytes: 0,
+        keptBytes: 0,
+      })
     },
   },
   {

@@ -33,7 +33,7 @@ export const offerAudits: readonly Audit[] = [
       const own = await expectStatus(client.request('GET', `${BASE}/plans/my-plan`, { headers: auth }), 200)
       assert.equal(own.json.id, 'audit-small')
       assert.equal(own.json.maxFileBytes, auditPlans['audit-small'].maxFileBytes)
-      assert.deepEqual(own.json.usage, { pins: 0, storedBytes: 0 })
+      assert.deepEqual(own.json.usage, { pins: 0, storedBytes: 0, keptBytes: 0 })
       const { json: plans } = await expectStatus(
         client.request('GET', `${BASE}/users/me/plans`, { headers: auth }),
         200,

@@ -165,7 +165,11 @@ export const pinAudits: readonly Audit[] = [
       assert.equal(answer.json.removed, true)
       assertError(await remove(account, cid), 404, 'PIN_NOT_FOUND')
       assert.equal((await account.request('GET', `${BASE}/users/me/uploads`)).json.total, 0)
-      assert.deepEqual((await account.request('GET', `${BASE}/users/me`)).json.usage, { pins: 0, storedBytes: 0 })
+      assert.deepEqual((await account.request('GET', `${BASE}/users/me`)).json.usage, {
+        pins: 0,
+        storedBytes: 0,
+        keptBytes: 0,
+      })
       assert.equal((await client.request('GET', `/ipfs/${cid}`)).status, 404)
     },
   },

@@ -48,7 +48,11 @@ export const planAudits: readonly Audit[] = [
       await expectStatus(upload(account, fileForm(new Uint8Array(100_000).fill(1))), 201)
       // A second record of the same content needs no more storage.
       await expectStatus(upload(account, fileForm(new Uint8Array(100_000).fill(1), { cl: 'cl1-eu' })), 201)
-      assert.deepEqual((await account.request('GET', `${BASE}/users/me`)).json.usage, { pins: 2, storedBytes: 100_000 })
+      assert.deepEqual((await account.request('GET', `${BASE}/users/me`)).json.usage, {
+        pins: 2,
+        storedBytes: 100_000,
+        keptBytes: 0,
+      })
       await expectStatus(upload(account, fileForm(new Uint8Array(100_000).fill(2))), 201)
       for (const chunked of [false, true]) {
         const options = { ...fileForm(new Uint8Array(60_000).fill(3)), chunked }

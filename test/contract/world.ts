@@ -175,5 +175,9 @@ export async function expectStatus(answer: Promise<Answer>, ...statuses: number[
 /** Fails if the account lists or counts anything. */
 export async function assertNothingKept(account: Actor): Promise<void> {
   assert.equal((await account.request('GET', `${BASE}/users/me/uploads`)).json.total, 0)
-  assert.deepEqual((await account.request('GET', `${BASE}/users/me`)).json.usage, { pins: 0, storedBytes: 0 })
+  assert.deepEqual((await account.request('GET', `${BASE}/users/me`)).json.usage, {
+    pins: 0,
+    storedBytes: 0,
+    keptBytes: 0,
+  })
 }

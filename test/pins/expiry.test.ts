@@ -72,7 +72,11 @@ describe('expiry', () => {
       test.clock.advance(6_000)
       await swept(test)
       expect(seen).toEqual([early.uploadId, late.uploadId])
-      expect(await test.engine.pins.usage(test.account)).toEqual({ pins: 1, storedBytes: forever.dagSize })
+      expect(await test.engine.pins.usage(test.account)).toEqual({
+        pins: 1,
+        storedBytes: forever.dagSize,
+        keptBytes: 0,
+      })
       await test.engine.collect({ graceSeconds: 0 })
       expect((await storeSizes(test.dataDir)).blockFiles).toBe(1)
       expect(await readFile(await test.engine.clusters.backendOf(), forever.cid)).toHaveLength(100_000)

@@ -90,7 +90,7 @@ describe('limits of a plan', () => {
   test('storage accepts exactly its limit', async () => {
     await withPlan('storage', async test => {
       for (const seed of ['a', 'b', 'c']) await upload(test, MiB, seed)
-      expect(await test.engine.pins.usage(test.account)).toEqual({ pins: 3, storedBytes: 3 * MiB })
+      expect(await test.engine.pins.usage(test.account)).toEqual({ pins: 3, storedBytes: 3 * MiB, keptBytes: 0 })
       await expect(upload(test, 1, 'd')).rejects.toMatchObject(code('QUOTA_EXCEEDED'))
       await expect(uploadFiles(test, [1])).rejects.toMatchObject(code('QUOTA_EXCEEDED'))
     })
@@ -102,9 +102,9 @@ describe('limits of a plan', () => {
       const repeat = await upload(test, MiB, 'b')
       expect(repeat.created).toBe(false)
       expect((await upload(test, MiB, 'b', 'another name')).created).toBe(true)
-      expect(await test.engine.pins.usage(test.account)).toEqual({ pins: 4, storedBytes: 3 * MiB })
+      expect(await test.engine.pins.usage(test.account)).toEqual({ pins: 4, storedBytes: 3 * MiB, keptBytes: 0 })
       await test.engine.pins.remove({ account: test.account, cid: repeat.record.cid })
-      expect(await test.engine.pins.usage(test.account)).toEqual({ pins: 2, storedBytes: 2 * MiB })
+      expect(await test.engine.pins.usage(test.account)).toEqual({ pins: 2, storedBytes: 2 * MiB, keptBytes: 0 })
       expect((await upload(test, MiB, 'd')).created).toBe(true)
     })
   })
@@ -201,7 +201,7 @@ describe('limits of a plan', () => {
       const { record } = await upload({ ...test, account: rich }, 4 * MiB, 'rich')
       const request = { account: test.account, cid: record.cid }
       await expect(test.engine.pins.pin(request)).rejects.toMatchObject(code('QUOTA_EXCEEDED'))
-      expect(await test.engine.pins.usage(test.account)).toEqual({ pins: 0, storedBytes: 0 })
+      expect(await test.engine.pins.usage(test.account)).toEqual({ pins: 0, storedBytes: 0, keptBytes: 0 })
     })
   })
 })

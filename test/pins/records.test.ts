@@ -123,7 +123,7 @@ describe('records', () => {
       expect((await viaGateway(engine, `/ipfs/${cid}`)).bytes.equals(CONTENT)).toBe(true)
       await upload(test, { cluster: 'cl1-eu' })
       expect(await engine.pins.remove({ account, cid })).toHaveLength(2)
-      expect(await engine.pins.usage(account)).toEqual({ pins: 0, storedBytes: 0 })
+      expect(await engine.pins.usage(account)).toEqual({ pins: 0, storedBytes: 0, keptBytes: 0 })
       await expect(engine.pins.remove({ account, cid })).rejects.toMatchObject({ code: 'PIN_NOT_FOUND' })
       expect((await viaGateway(engine, `/ipfs/${cid}`)).status).toBe(404)
       await engine.collect({ graceSeconds: 0 })

@@ -20,9 +20,11 @@ export interface BulkParts extends RecordParts {
   /** Releases the holds of removed records. */
   release(records: readonly HeldRecord[]): Rule<void>
   added?(records: readonly RecordRow[]): void
+  /** Returns the numbers that backends of this node have in the catalogue. */
+  backends(inLedger: readonly number[]): readonly number[]
 }
 
-const change = columns<BulkChange>({
+export const change = columns<BulkChange>({
   id: 'integer',
   name: 'text',
   accountId: ['text', 'state.account_id'],
@@ -37,11 +39,12 @@ const change = columns<BulkChange>({
   failures: 'text',
   freedBytes: 'integer',
   undoMs: 'integer',
+  undoEnded: 'text',
   createdAt: 'integer',
   endedAt: 'integer',
   attempts: ['integer', 'COALESCE(job.attempts, 0)'],
 })
-const STATES = withJob('bulk_changes', 'bulk')
+export const STATES = withJob('bulk_changes', 'bulk')
 const LOCK = either('', 'FOR UPDATE OF state')
 
 export const DUE = dueStates(change, 'bulk_changes')

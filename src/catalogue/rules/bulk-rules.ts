@@ -10,6 +10,7 @@ import {
   usageWithRemoved,
 } from '../bulk-changes.ts'
 import type { PinLimits, RecordRow } from '../records.ts'
+import type { UndoPeriods } from '../undo-periods.ts'
 import { LOCKED_ACCOUNT } from './account-rows.ts'
 import { ANY_NODE, advance, lockedAt, schedule } from './bulk-progress.ts'
 import {
@@ -32,10 +33,11 @@ import { all, type CatalogueDriver, first, type Rule, run } from './driver.ts'
 import { type Edited, editStep } from './edit-rules.ts'
 import { beginJob, dueJobs, retryJob } from './job-rules.ts'
 import { usageOf } from './record-rules.ts'
-import { type RemovalParts, removeRecords } from './removal-rules.ts'
+import { LOCK_ACCOUNTS, type RemovalParts, removeRecords } from './removal-rules.ts'
 import { excessOf, restoreRecords, withFailures } from './restore-rules.ts'
 import { newestPage } from './row-cursor.ts'
 import { lockRecordRows } from './status-rules.ts'
+import { isOver, undoRules } from './undo-rules.ts'
 
 /** Maximum number of records that one transaction changes. */
 const STEP = 50
@@ -45,11 +47,12 @@ const NO_RECORDS = { rows: null }
 
 type Stepped = { rows: RecordRow[] | null }
 
-export function bulkRules(driver: CatalogueDriver, parts: BulkParts): BulkChanges {
+export function bulkRules(driver: CatalogueDriver, parts: BulkParts): BulkChanges & UndoPeriods {
   const { node } = parts
   const jobs = dueJobs(driver, 'bulk', node, DUE)
   const jobOf = (key: number) => ({ kind: 'bulk', key }) as const
   return {
+    ...undoRules(driver, parts),
     add: change => driver.transaction(() => add(change), { lane: change.accountId }),
     get: async (accountId, name) => (await driver.first(BY_NAME, { accountId, name })) ?? undefined,
     list: accountId => driver.all(BY_ACCOUNT, { accountId }),
@@ -124,6 +127,8 @@ function* undo(request: { accountId: string; name: string; limits: PinLimits; no
   if (change === null) throw new HoldfastError('NOT_FOUND', 'no job has this id: see the list of jobs')
   if (change.action !== 'delete') throw new HoldfastError('CONFLICT', 'only a job that deletes can be undone')
   if (change.phase === 'undoing' || change.phase === 'undone') return change
+  if (change.undoEnded !== null)
+    throw new HoldfastError('CONFLICT', 'the undo period of this job ended early: undoEnded tells why')
   if (isOver(change, now)) throw new HoldfastError('CONFLICT', 'the undo period of this job is over')
   const excess = excessOf(usageWithRemoved(yield* usageOf(accountId, now), change), limits)
   if (excess !== null) throw new HoldfastError('QUOTA_EXCEEDED', excess)
@@ -175,6 +180,10 @@ function* restoreStep(parts: BulkParts, step: BulkStep & { limits: PinLimits }):
 }
 
 function* purge(parts: BulkParts, id: number, now: number): Rule<boolean> {
+  const known = yield* first(CHANGE_BY_ID, { id })
+  if (known === null) return false
+  // The kept bytes of the account change with its removed records.
+  yield* first(LOCK_ACCOUNTS, { accounts: [known.accountId] })
   const change = yield* first(LOCKED, { id })
   if (change === null || change.endedAt === null) return false
   if (!isOver(change, now)) {
@@ -192,8 +201,4 @@ function* purge(parts: BulkParts, id: number, now: number): Rule<boolean> {
   if (now >= forgetAt) yield* run(FORGET, { id })
   else yield* schedule(change, forgetAt)
   return false
-}
-
-function isOver({ endedAt, undoMs }: BulkChange, now: number): boolean {
-  return undoMs === 0 || (endedAt !== null && endedAt + undoMs <= now)
 }

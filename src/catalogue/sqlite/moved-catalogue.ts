@@ -21,7 +21,7 @@ const RECORD = `r.id, r.search_id AS seq, r.account_id, r.cluster_id, r.cid, r.c
 const SOURCES: Readonly<Record<MovedTable, TableSource>> = {
   accounts: {
     columns: `id, rowid AS seq, email, name, plan, role, default_cluster, password_hash, disabled, created_at, deleted_at,
-      pins, expiring_pins, stored_bytes`,
+      pins, expiring_pins, stored_bytes, kept_bytes`,
     from: 'accounts',
   },
   api_keys: {
@@ -59,7 +59,7 @@ const SOURCES: Readonly<Record<MovedTable, TableSource>> = {
   },
   bulk_changes: {
     columns: `id, name, account_id, action, selection, phase, place, total, done, failed, restored, failures,
-      freed_bytes, undo_ms, created_at, ended_at`,
+      freed_bytes, undo_ms, created_at, ended_at, undo_ended`,
     from: 'bulk_changes',
   },
   removed_records: {

@@ -63,6 +63,7 @@ export function sqliteRecords(parts: {
     added: records => {
       for (const record of records) pages.added(record)
     },
+    backends: inLedger => inLedger,
   })
   const records: Records = {
     ...recordRules(driver, removal),

@@ -30,6 +30,10 @@ export const planFields = {
 export const usage = Type.Object({
   pins: count,
   storedBytes: Type.Integer({ minimum: 0, description: 'bytes of the distinct DAGs' }),
+  keptBytes: Type.Integer({
+    minimum: 0,
+    description: 'bytes of DAGs that only deleted records name, in their undo period',
+  }),
 })
 
 /** Bytes that the gateway sent for an account this month. The value of an answer may be a few seconds old. */

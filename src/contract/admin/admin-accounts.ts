@@ -47,7 +47,7 @@ const list = route({
   path: '/accounts',
   summary: 'List accounts, oldest first',
   details:
-    '`{accounts, total, pagination}`, with `usage: {pins, storedBytes}` and `egress`; `page`, `limit` (100, at most 1,000).',
+    '`{accounts, total, pagination}`, with `usage: {pins, storedBytes, keptBytes}` and `egress`; `page`, `limit` (100, at most 1,000).',
   query: {
     page: { description: 'From 1.', schema: Type.Integer({ minimum: 1 }) },
     limit: { description: '100 unless given, at most 1,000.', schema: Type.Integer({ minimum: 1 }) },

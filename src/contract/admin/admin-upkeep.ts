@@ -25,7 +25,7 @@ const stats = route({
   path: '/stats',
   summary: 'Show the storage, peers and clusters of the node',
   details:
-    '`{accounts, pins, accountedBytes, roots, blocks, garbageBlocks, databaseBytes, disks, verification, backups, peers, ' +
+    '`{accounts, pins, accountedBytes, keptBytes, roots, blocks, garbageBlocks, databaseBytes, disks, verification, backups, peers, ' +
     'publicNetwork, announcements, clockSkewMs, clusters}`. The field `publicNetwork` is `connected` or `no-peers`, and ' +
     'null off the public network. The field `announcements` counts new roots that wait for their first announcement, and ' +
     'provider records due for renewal, up to 10,000. It is null if the node announces nothing. The field `clusters` ' +

@@ -43,6 +43,13 @@ export const JobView = Type.Object(
     undoUntil: orNull(
       Type.String({ format: 'date-time', description: 'end of the undo period; null if the job cannot be undone now' }),
     ),
+    undoEnded: orNull(
+      Type.Enum(['quota', 'disk', 'owner', 'account'], {
+        description:
+          'why the undo period ended early: newer deletions keep as much as the quota, or the disk of a node was full. ' +
+          'With `owner` or `account`, the owner ended it, or deleted the account.',
+      }),
+    ),
   },
   { title: 'Job' },
 )

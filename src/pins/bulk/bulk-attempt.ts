@@ -24,6 +24,8 @@ export interface BulkAttemptParts {
   wakeSweeper: () => void
   /** Called after the transactions of a job. */
   stepped: () => void
+  /** Called after the purge of an ended undo period. */
+  purged: (accountId: string) => void
 }
 
 /** Records that one transaction changes. */
@@ -66,7 +68,13 @@ export class BulkAttempt implements Attempt<BulkChange> {
   #step(change: BulkChange): Promise<boolean> {
     if (change.phase === 'running') return change.action === 'delete' ? this.#remove(change) : this.#edit(change)
     if (change.phase === 'undoing') return this.#restore(change)
-    return this.#parts.bulk.purge(change.id, this.#parts.clock.now())
+    return this.#purge(change)
+  }
+
+  async #purge({ id, accountId }: BulkChange): Promise<boolean> {
+    const isMore = await this.#parts.bulk.purge(id, this.#parts.clock.now())
+    if (!isMore) this.#parts.purged(accountId)
+    return isMore
   }
 
   async #remove(change: BulkChange): Promise<boolean> {

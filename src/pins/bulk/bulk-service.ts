@@ -1,6 +1,13 @@
 import type { AccountService } from '../../access/accounts/account-service.ts'
 import type { PlanCatalogue } from '../../access/plan-catalogue.ts'
-import type { BulkAction, BulkChange, BulkChanges, BulkFailure, BulkPhase } from '../../catalogue/bulk-changes.ts'
+import type {
+  BulkAction,
+  BulkChange,
+  BulkChanges,
+  BulkFailure,
+  BulkPhase,
+  UndoEnd,
+} from '../../catalogue/bulk-changes.ts'
 import type { Page, PageRequest } from '../../catalogue/page.ts'
 import type { RecordFilter, Records } from '../../catalogue/records.ts'
 import { nextTurn, turnSpent } from '../../concurrency/turns.ts'
@@ -41,6 +48,8 @@ export interface BulkJob {
   endedAt: number | null
   /** End of the undo period. Null while the job runs, and for a job that cannot be undone. */
   undoUntil: number | null
+  /** Why the undo period ended early: too many kept bytes, a full disk, or the owner. Null if it did not. */
+  undoEnded: UndoEnd | null
 }
 
 export interface BulkServiceParts {
@@ -158,10 +167,11 @@ function selectedIds(ids: readonly string[]): { selection: string[]; total: numb
 }
 
 function presentJob(change: BulkChange): BulkJob {
-  const { name: id, action, phase: state, total, done, failed, restored, createdAt, endedAt, undoMs } = change
+  const { name: id, action, phase: state, total, done, failed, restored, createdAt, endedAt } = change
+  const { undoMs, undoEnded } = change
   const failures = JSON.parse(change.failures) as BulkFailure[]
   const undoUntil = state === 'done' && undoMs > 0 && endedAt !== null ? endedAt + undoMs : null
-  return { id, action, state, total, done, failed, restored, failures, createdAt, endedAt, undoUntil }
+  return { id, action, state, total, done, failed, restored, failures, createdAt, endedAt, undoUntil, undoEnded }
 }
 
 function invalid(message: string): HoldfastError {

@@ -15,6 +15,8 @@ export interface EngineStats {
   pins: Readonly<Record<'queued' | 'pinning' | 'pinned' | 'failed', number>>
   /** Bytes that count against the quotas, across all accounts. */
   accountedBytes: number
+  /** Bytes of DAGs that only deleted records name, in their undo period, across all accounts. */
+  keptBytes: number
   /** Garbage collection deletes the `dropped` DAGs. */
   roots: Readonly<Record<'staging' | 'complete' | 'dropped', StoredAmount>>
   /** Distinct blocks, by state. */
@@ -45,6 +47,7 @@ export interface EngineStats {
 }
 
 export interface StatisticsSources {
+  keptBytes: () => Promise<number>
   peerCount: () => number
   publicNetwork: () => EngineStats['publicNetwork']
   announcements: () => AnnouncementBacklog | null
@@ -81,6 +84,7 @@ export class Statistics {
       accounts: of('accounts').count,
       pins: { queued: pins('queued'), pinning: pins('pinning'), pinned: pins('pinned'), failed: pins('failed') },
       accountedBytes: of('accounts').bytes + of('accounts', 'deleted').bytes,
+      keptBytes: await this.#sources.keptBytes(),
       roots: {
         staging: of('roots', 'staging'),
         complete: of('roots', 'complete'),

@@ -116,7 +116,7 @@ describe('two accounts that pin one CID', () => {
       expect((await node.engine.pins.status({ account: other, cid }))[0]?.record.status).toBe('pinned')
       expect(node.changes.filter(change => change === 'pinning>pinned').length).toBe(1)
       expect(provider.blocks.most).toBe(1)
-      expect(await node.engine.pins.usage(node.account)).toEqual({ pins: 0, storedBytes: 0 })
+      expect(await node.engine.pins.usage(node.account)).toEqual({ pins: 0, storedBytes: 0, keptBytes: 0 })
     }))
 
   test('are independent: a quota fails only its own account', () =>
@@ -139,7 +139,7 @@ describe('two accounts that pin one CID', () => {
       const [refused] = await node.engine.pins.status({ account: small, cid })
       expect(refused?.record.status).toBe('failed')
       expect(refused?.reason).toContain('QUOTA_EXCEEDED')
-      expect(await node.engine.pins.usage(small)).toEqual({ pins: 1, storedBytes: 0 })
+      expect(await node.engine.pins.usage(small)).toEqual({ pins: 1, storedBytes: 0, keptBytes: 0 })
     }))
 })
 

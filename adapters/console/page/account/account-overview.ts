@@ -17,7 +17,9 @@ export function AccountOverview() {
       <${Usage} label="Storage" used=${usage.storedBytes} most=${plan.maxStorageBytes} format=${shownBytes} />
       <${Usage} label="Pins" used=${usage.pins} most=${plan.maxPins} format=${shownCount} />
       <${Usage} label="Gateway traffic this month" used=${egress.bytes} most=${plan.maxEgressBytes} format=${shownBytes} />
-      <p class="hint">Each content counts once, even with several pins.</p>
+      <p class="hint">Each content counts once, even with several pins.${
+        usage.keptBytes ? ` Deleted content that can be restored keeps another ${shownBytes(usage.keptBytes)}.` : ''
+      }</p>
     </section>
     <div class="two"><${Plan} /><${Profile} /></div>
   </div>`

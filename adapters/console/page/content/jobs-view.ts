@@ -55,6 +55,7 @@ function Row({ followed: { job, error }, onUndo, onDismiss }: RowProps) {
   const [isAsked, setAsked] = useState(false)
   const { action, state, undoUntil } = job
   const left = undoUntil === null ? 0 : Date.parse(undoUntil) - now
+  const ended = job.undoEnded == null ? [] : [ENDED[job.undoEnded]]
   const undo = async (): Promise<void> => {
     setAsked(true)
     await onUndo()
@@ -64,7 +65,7 @@ function Row({ followed: { job, error }, onUndo, onDismiss }: RowProps) {
   const { far, whole } = progressOf(job)
   return html`<li>
     <div class="what"><strong role="status">${words}</strong>
-      <span class="under">${[...failuresOf(job), ...(left > 0 ? [`can be undone for ${formatDuration(left / 1_000)}`] : [])].join(' · ')}</span>
+      <span class="under">${[...failuresOf(job), ...(left > 0 ? [`can be undone for ${formatDuration(left / 1_000)}`] : ended)].join(' · ')}</span>
     </div>
     <div class="buttons">
       ${((state === 'running' && action === 'delete') || left > 0) && html`<button class="small" disabled=${isAsked} onClick=${undo}>Undo</button>`}
@@ -73,6 +74,13 @@ function Row({ followed: { job, error }, onUndo, onDismiss }: RowProps) {
     ${isRunning(job) && html`<progress aria-label=${words} max=${Math.max(whole, 1)} value=${far}></progress>`}
     <${FieldProblem} text=${error} />
   </li>`
+}
+
+const ENDED: Readonly<Record<NonNullable<Job['undoEnded']>, string>> = {
+  quota: 'can no longer be undone: newer deletions keep as much as the quota',
+  disk: 'can no longer be undone: the disk was full',
+  owner: 'can no longer be undone: the owner ended it',
+  account: 'can no longer be undone: the account is deleted',
 }
 
 const VERBS: Readonly<Record<Job['action'], readonly [doing: string, isDone: string]>> = {

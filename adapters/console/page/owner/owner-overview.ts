@@ -43,7 +43,7 @@ function Figures({ stats }: { stats: NodeStats }) {
       )}
     </${Figure}>
     <${Figure} name="Accounts" value=${shownCount(accounts)}>
-      ${shownBytes(stats.accountedBytes)} count against their plans
+      ${shownBytes(stats.accountedBytes)} count against their plans${stats.keptBytes ? `, ${shownBytes(stats.keptBytes)} are kept for undos` : ''}
     </${Figure}>
     <${Figure} name="Peers" value=${shownCount(peers)}>connected</${Figure}>
     ${disks.slice(1).map(
