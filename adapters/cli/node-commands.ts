@@ -2,7 +2,7 @@ import { setTimeout } from 'node:timers/promises'
 import type { JsonObject } from '../client/index.ts'
 import { numberOf, textOf } from './api-command.ts'
 import { usageError } from './arguments.ts'
-import { nodeTable } from './node-lines.ts'
+import { nodeTable, waitsOf } from './node-lines.ts'
 import { print, printJson } from './output.ts'
 import { withOwnerNode } from './owner-node.ts'
 import { formatTable } from './printed-text.ts'
@@ -57,10 +57,15 @@ async function ended(
   label: string,
 ): Promise<JsonObject | undefined> {
   let node = await find()
+  let told = ''
+  const id = textOf(node ?? {}, 'id')
   const total = numberOf(node ?? {}, 'total') ?? 0
   const bar = new ProgressBar(label, total, { format: count => `${count} pins` })
   for (; node?.membership === membership; node = await find()) {
     bar.update(total - (numberOf(node, 'records') ?? 0))
+    const waits = waitsOf(node).join('; ')
+    if (waits !== '' && waits !== told) process.stderr.write(`${id}: ${waits}\n`)
+    told = waits
     await setTimeout(POLL_MS)
   }
   bar.end()

@@ -26,7 +26,14 @@ export function nodeTable(nodes: readonly JsonObject[]): string {
     recordsOf(node),
     formatBytes(numberOf(node, 'bytes') ?? 0),
   ])
-  return formatTable([['ID', 'NUMBER', 'MEMBERSHIP', 'STATE', 'LOCK', 'LAST SIGN', 'RECORDS', 'BYTES'], ...rows])
+  const waits = nodes.flatMap(node => waitsOf(node).map(wait => `${textOf(node, 'id')}: ${wait}`))
+  const table = formatTable([['ID', 'NUMBER', 'MEMBERSHIP', 'STATE', 'LOCK', 'LAST SIGN', 'RECORDS', 'BYTES'], ...rows])
+  return [table, ...waits].join('\n')
+}
+
+/** Returns what a node waits for. */
+export function waitsOf({ waits }: JsonObject): string[] {
+  return Array.isArray(waits) ? waits.map(String) : []
 }
 
 /** Shows the records of a node, and of how many while it retires or is being forgotten. */

@@ -211,6 +211,8 @@ export interface KnownNode {
   bytes: number
   /** Its records when it began to retire, or to be forgotten. */
   total: number | null
+  /** Sentences about what the node waits for after a set-back of the database. Absent in answers of 0.3.0. */
+  waits?: string[]
 }
 
 /** A record whose content was lost with a node, until it is complete again. */

@@ -2,10 +2,12 @@ import type { ListedNode } from '../../src/catalogue/fleet.ts'
 import type { Clock } from '../../src/domain/clock.ts'
 import { NODE_NUMBER } from './backends.ts'
 import { isClaimOf } from './node-claim.ts'
-import { hasEnded } from './node-states.ts'
+import { hasEnded, IS_GIVEN_UP } from './node-states.ts'
+import { NEWEST_SET_BACK } from './schema-set-backs.ts'
 import type { Sql } from './sql.ts'
 
 const COUNTED_FOR_MS = 10_000
+const PENDING = 'it has not offered its content yet since the database was set back, or a node returned'
 /** Time without a heartbeat after which a node counts as down, by the database's clock. */
 const TIMEOUT = `INTERVAL '30 seconds'`
 /** SQL expression: the node has sent a heartbeat recently. */
@@ -13,15 +15,28 @@ export const IS_THERE = `COALESCE(seen_at > clock_timestamp() - ${TIMEOUT}, FALS
 const IS_LOCKED = `EXISTS (SELECT 1 FROM pg_locks WHERE ${isClaimOf('name')})`
 const STATE_AT = '(extract(epoch FROM state_at) * 1000)::bigint'
 const SEEN_AT = '(extract(epoch FROM last_seen_at) * 1000)::bigint'
+const IS_PENDING = `offered IS DISTINCT FROM (${NEWEST_SET_BACK}) AND NOT ${IS_GIVEN_UP}`
 const NODES = `
   SELECT name, number, id, url, state, total, ${STATE_AT} AS "stateAt", ${IS_THERE} AS "isThere",
-    leaving AS "isLeaving", ${SEEN_AT} AS "seenAt", ${IS_LOCKED} AS "isLocked"
+    leaving AS "isLeaving", ${SEEN_AT} AS "seenAt", ${IS_LOCKED} AS "isLocked", ${IS_PENDING} AS "isPending"
   FROM nodes WHERE id IS NOT NULL AND url IS NOT NULL ORDER BY number`
 const RECORDS = `
   SELECT node AS name, COUNT(*) AS count FROM holds WHERE state = 'used' AND root_id IS NOT NULL GROUP BY node`
+const WAITS = `
+  SELECT offers.node AS name, takers.id, takers.name AS taker, COUNT(*) AS count
+  FROM offers LEFT JOIN nodes AS takers ON takers.name = offers.taker GROUP BY 1, 2, 3 ORDER BY 1, 3`
 const BYTES = `SELECT ${NODE_NUMBER} AS number, SUM(dag_size)::bigint AS bytes FROM roots GROUP BY 1`
 
+interface Waiting {
+  name: string
+  taker: string | null
+  /** The configured id of the taker. */
+  id: string | null
+  count: number
+}
+
 interface Counted {
+  waits: ReadonlyMap<string, readonly Waiting[]>
   records: ReadonlyMap<string, number>
   bytes: ReadonlyMap<number, number>
 }
@@ -39,11 +54,12 @@ export class NodeList {
 
   async list(): Promise<ListedNode[]> {
     const [nodes, counts] = await Promise.all([
-      this.#sql.all<Omit<ListedNode, 'records' | 'bytes'>>(NODES),
+      this.#sql.all<Omit<ListedNode, 'records' | 'bytes' | 'waits'> & { isPending: boolean }>(NODES),
       this.#counts(),
     ])
-    return nodes.map(node => ({
+    return nodes.map(({ isPending, ...node }) => ({
       ...node,
+      waits: [...(isPending ? [PENDING] : []), ...(counts.waits.get(node.name) ?? []).map(waitOf)],
       // The counts may be older than the end of the node.
       records: hasEnded(node.state) ? 0 : (counts.records.get(node.name) ?? 0),
       bytes: hasEnded(node.state) ? 0 : (counts.bytes.get(node.number) ?? 0),
@@ -68,13 +84,20 @@ export class NodeList {
   }
 
   async #count(): Promise<Counted> {
-    const [records, bytes] = await Promise.all([
+    const [records, bytes, waits] = await Promise.all([
       this.#sql.all<{ name: string; count: number }>(RECORDS),
       this.#sql.all<{ number: number; bytes: number }>(BYTES),
+      this.#sql.all<Waiting>(WAITS),
     ])
     return {
+      waits: Map.groupBy(waits, ({ name }) => name),
       records: new Map(records.map(({ name, count }) => [name, count])),
       bytes: new Map(bytes.map(({ number, bytes: sum }) => [number, sum])),
     }
   }
+}
+
+function waitOf({ name, taker, id, count }: Waiting): string {
+  if (taker === name) return `${count} records wait until webhooks have room, or until their content on it is whole`
+  return `${count} records wait until ${id ?? taker ?? 'the node of their cluster'} has their content`
 }

@@ -107,7 +107,7 @@ export class PostgresLostContent implements LostContent {
     const { holds, ledger } = this.#parts
     if (record.status === 'failed') return { record, kind: 'kept' }
     const backendId = homeOf(record.clusterId)
-    if (backendId === null || backendId === 'none') return { record, kind: 'fail' }
+    if (backendId === null) return { record, kind: 'fail' }
     const dag = ledger.find(backendId, record)
     if (dag !== undefined && !ledger.isLostFrom(dag.id)) {
       const [hold] = await holds.place([{ backendId, stagedRootId: null, dag, ends: record.expiresAt }])

@@ -56,6 +56,8 @@ export interface ListedNode extends Omit<KnownNode, 'run' | 'readsFrames' | 'isL
   bytes: number
   /** Its records when it began to retire, or to be forgotten; null for an active node. */
   total: number | null
+  /** Sentences about what the node waits for after a set-back. Up to ten seconds old. */
+  waits: string[]
 }
 
 export interface FleetNodes {

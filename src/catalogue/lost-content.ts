@@ -14,9 +14,9 @@ export interface TakeOver {
   after: string
   /**
    * Returns the backend on this node for new content of a cluster. Null if another node keeps the cluster, or if its
-   * directory is absent; `none` if no node keeps it.
+   * directory is absent. If no node keeps the cluster, every node returns a backend.
    */
-  homeOf: (clusterId: string) => number | null | 'none'
+  homeOf: (clusterId: string) => number | null
   /** Returns whether a fetch may find the content. */
   canFetch: (record: DagIdentity & { clusterId: string }) => Promise<boolean>
   now: number

@@ -52,6 +52,12 @@ export type PlacementKey = Pick<PlacementRow, 'id' | 'generation'>
  */
 export interface Placements {
   find(backendId: number, dag: DagIdentity): Promise<PlacementRow | undefined>
+  /**
+   * Returns the placement of a record's content, which may be on a backend of another node.
+   *
+   * @param rootId the root in the catalogue
+   */
+  ofRoot(rootId: number): Promise<PlacementRow | undefined>
   /** Returns due placements of a backend. The fields are as in `Fetches.due`. */
   due(query: { backendId: number; now: number; after: string; accounts: number; each: number }): Promise<{
     jobs: PlacementRow[]

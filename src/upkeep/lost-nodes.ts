@@ -2,6 +2,7 @@ import type { StatusChange } from '../catalogue/fetches.ts'
 import type { LostContent, LostNode, TakenOver, TakeOver } from '../catalogue/lost-content.ts'
 import type { Clock } from '../domain/clock.ts'
 import type { Logger } from '../domain/logger.ts'
+import { DEFAULT_BACKEND_ID } from '../ledger/blocks.ts'
 
 export interface LostNodesParts {
   lost: LostContent
@@ -46,9 +47,9 @@ export class LostNodes {
   async #pass(node: LostNode, signal: AbortSignal): Promise<{ taken: number; left: number }> {
     const { lost, clock, hasCluster, canFetch, onChanges } = this.#parts
     const kept = await lost.keptClusters()
-    const homeOf = (clusterId: string): number | null | 'none' => {
+    const homeOf = (clusterId: string): number | null => {
       if (hasCluster(clusterId)) return this.#parts.homeOf(clusterId)
-      return kept.has(clusterId) ? null : 'none'
+      return kept.has(clusterId) ? null : DEFAULT_BACKEND_ID
     }
     const all = { taken: 0, left: 0 }
     for (let after: string | null = ''; after !== null; ) {

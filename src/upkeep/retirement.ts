@@ -14,6 +14,8 @@ export interface RetirementParts {
   retirements: Retirements
   /** Returns the backend for the content of a cluster. */
   homeOf: (clusterId: string | null) => number
+  /** Returns whether the configuration has a cluster, on any node. */
+  hasCluster: (clusterId: string) => boolean
   backendOf: (backendId: number) => StagingBackend
   readerOf: (nodeId: string) => BlockSource
   onChanges: (changes: StatusChange[]) => Promise<void>
@@ -88,10 +90,22 @@ export class Retirement {
     }
     try {
       const count = taken.length === 0 ? 0 : await this.#parts.retirements.move(taken)
+      if (count > 0) this.#tell(node, roots, taken)
       return { count, isUnanswered: unanswered === roots.length }
     } finally {
       // A complete root is not abandoned.
       await Promise.all(taken.map(({ staged }) => staged.abandon()))
+    }
+  }
+
+  /** Names the moved content of clusters that the configuration has no longer. */
+  #tell(node: RetiringNode, roots: readonly RetiringRoot[], taken: readonly Taken[]): void {
+    const moved = new Set(taken.map(({ from }) => from))
+    const isOld = ({ id, clusterId }: RetiringRoot) =>
+      moved.has(id) && clusterId !== null && !this.#parts.hasCluster(clusterId)
+    for (const [cluster, some] of Map.groupBy(roots.filter(isOld), ({ clusterId }) => clusterId)) {
+      const fields = { node: node.id, cluster, cids: some.map(root => cidOf(root).toString()) }
+      this.#parts.logger.info(fields, 'content of a cluster that no configuration has moved to this node')
     }
   }
 

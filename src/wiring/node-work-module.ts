@@ -73,6 +73,7 @@ function retirementOf(
   const retirement = new Retirement({
     retirements,
     homeOf: cluster => (cluster === null ? undefined : registry.homes.get(cluster)) ?? DEFAULT_BACKEND_ID,
+    hasCluster: id => registry.has(id),
     backendOf: embeddedOf,
     readerOf: id => member.readerOf(id),
     onChanges: changes => publish(pins, changes),

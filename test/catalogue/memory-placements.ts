@@ -20,6 +20,10 @@ export function memoryPlacements(all: MemoryContent): Placements {
     )
   return {
     find: async (backendId, dag) => all.placementOf(backendId, dag),
+    async ofRoot(rootId) {
+      const root = all.roots.get(rootId)
+      return root && all.placementOf(root.backendId, root)
+    },
     async entrust(backendId, { codec, multihash }, { accountId, now }) {
       const known = all.placementOf(backendId, { codec, multihash })
       if (known?.isWanted === true) return known

@@ -28,6 +28,9 @@ export const placementRules: readonly ContentRule[] = [
       const all = Array.from({ length: 120 }, (_, i) => record(`r${1_000 + i}`, away))
       const [first] = await commit(catalogue, all, there)
       assert.equal(first?.record.status, 'pinning')
+      const rootId = first?.record.rootId ?? 0
+      assert.deepEqual(plain(await placements.ofRoot(rootId)), plain(await rowOf(catalogue)))
+      assert.equal(await placements.ofRoot(rootId + 1), undefined)
       assert.equal((await records.usage('one', NOW)).storedBytes, 512)
       const row = await rowOf(catalogue)
       assert.deepEqual([row.isWanted, row.isPlaced, row.accountId, row.dueAt], [true, false, 'one', NOW])

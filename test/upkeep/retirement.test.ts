@@ -41,6 +41,7 @@ function retirement({ roots, unanswered }: { roots: number; unanswered: number }
       finish: async () => left.length === 0,
     },
     homeOf: () => 0,
+    hasCluster: () => true,
     backendOf: () => ({ staging: { take } }) as never,
     readerOf: () => ({ read: () => Promise.reject(new Error('nobody reads')) }),
     onChanges: async () => undefined,

@@ -33,6 +33,10 @@ const WANTED = fragment`account_id = excluded.account_id, wanted = TRUE, generat
 const STATES = withJob('placements', 'placement')
 
 const FIND = sql`SELECT ${placement} FROM ${STATES} WHERE ${DAG}`
+const OF_ROOT = (column: string) => `${column} = (SELECT ${column} FROM roots WHERE id = :rootId)`
+const FIND_OF_ROOT = sql`
+  SELECT ${placement} FROM ${STATES}
+  WHERE ${OF_ROOT('multihash')} AND ${OF_ROOT('codec')} AND ${OF_ROOT('backend_id')}`
 const FIND_SHARED = sql`SELECT ${placement} FROM ${STATES} WHERE ${DAG} ${either('', 'FOR SHARE OF state')}`
 const LOCKED = sql`SELECT ${placement} FROM ${STATES} WHERE id = :id ${either('', 'FOR UPDATE OF state')}`
 const COMPLETE_ROOT = sql<{ id: number }>`${ROOT}`
@@ -162,6 +166,7 @@ export function placementRules(parts: PlacementPorts): Placements {
     })
   return {
     find: async (backendId, dag) => (await driver.first(FIND, keyOf(backendId, dag))) ?? undefined,
+    ofRoot: async rootId => (await driver.first(FIND_OF_ROOT, { rootId })) ?? undefined,
     entrust: (backendId, dag, by) =>
       driver.transaction(function* () {
         const key = keyOf(backendId, dag)

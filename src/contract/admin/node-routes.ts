@@ -23,6 +23,7 @@ const NodeView = Type.Object(
     records: count,
     bytes: count,
     total: orNull(count),
+    waits: Type.Array(text),
   },
   { title: 'KnownNode' },
 )
@@ -33,11 +34,11 @@ const list = route({
   path: '/nodes',
   summary: 'List the nodes of the catalogue',
   details:
-    '`{nodes: [{id, url, number, state, membership, since, isLocked, seenAt, records, bytes, total}]}`, empty for a single ' +
+    '`{nodes: [{id, url, number, state, membership, since, isLocked, seenAt, records, bytes, total, waits}]}`, empty for a single ' +
     'node. A node is `up`, `leaving` while it shuts down, or `down` after 30 seconds without a sign of life. The field ' +
     '`membership` is `active`, `retiring`, `retired`, `forgetting` or `forgotten`. While a process runs as the node, ' +
     '`isLocked` is true. The counts `records` and `bytes` may be ten seconds old. For a node that ends, `total` is the ' +
-    'number of records at the beginning.',
+    'number of records at the beginning. After a set-back of the database, `waits` says what the node waits for.',
   answers: { 200: Type.Object({ nodes: Type.Array(NodeView) }) },
   errors: ['UNAVAILABLE'],
   handler: async (_, { fleet }) => ({ status: 200, body: { nodes: ((await fleet?.list()) ?? []).map(presentNode) } }),

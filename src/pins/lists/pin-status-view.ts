@@ -91,9 +91,7 @@ export class PinStatusView {
 
   async #placementOf(record: RecordRow) {
     if (record.rootId === null || record.status !== 'pinning') return undefined
-    const backendId = this.#backendOf(record.clusterId)
-    if (backendId === null) return undefined
-    const placement = await this.#placements.find(backendId, record)
+    const placement = await this.#placements.ofRoot(record.rootId)
     return placement && { ...placement, nextAttemptAt: placement.dueAt }
   }
 

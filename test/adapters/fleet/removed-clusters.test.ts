@@ -164,7 +164,8 @@ describe('records of a cluster that no configuration has', { timeout: 180_000, .
       const d = await returned('d', c.dataDir)
       await expect.poll(() => states(), PATIENCE).toEqual({ [lost.uploadId]: 'pinned' })
       expect((await a.engine.nodes.lost({ after: null, limit: 9 })).rows).toEqual([])
-      for (const node of [a, b, d]) expect(await read(node, lost)).toEqual([200, LARGE])
+      // Other nodes know the new one after two seconds.
+      for (const node of [a, b, d]) await expect.poll(() => read(node, lost), PATIENCE).toEqual([200, LARGE])
       for (const node of [a, b, d]) expect((await read(node, gone))[0]).toBe(404)
       await b.engine.nodes.retire('d', { to: 'b' })
       // The directory keeps what no record needs until its operator has answered.

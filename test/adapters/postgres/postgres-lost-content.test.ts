@@ -34,7 +34,7 @@ describe('records of a lost node', needsPostgres, () => {
     )
   }
   /** Takes over all that it can, and returns how much that was. */
-  const pass = async (lost: LostContent, homeOf: () => number | null | 'none' = () => 0, canFetch = false) => {
+  const pass = async (lost: LostContent, homeOf: () => number | null = () => 0, canFetch = false) => {
     const [node] = await lost.nodes()
     if (node === undefined) throw new Error('no node is lost')
     expect(await lost.fence(node)).toBe(true)
