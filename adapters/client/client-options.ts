@@ -9,7 +9,7 @@ import type { AuditFilter } from './owner-answers.ts'
 import type { NewAccountOptions } from './owner-options.ts'
 import type { ListOptions, PinOptions, Pins } from './pins.ts'
 import type { SecondFactor } from './second-factor.ts'
-import type { PageOptions, Sessions } from './sessions.ts'
+import type { PageOptions, Sessions, SignInOptions } from './sessions.ts'
 import type { Webhooks } from './webhooks.ts'
 
 const target: Fields<TargetOptions> = { cluster: true, timelock: true, meta: true }
@@ -127,12 +127,15 @@ export const KEY_CALLS: CallFields<Keys> = {
 }
 
 const page: Fields<PageOptions> = { after: true, limit: true, signal: true }
+const kept: Fields<SignInOptions> = { keep: true }
 
 export const SESSION_CALLS: CallFields<Sessions> = {
-  signIn: {},
-  confirm: {},
-  startProvider: {},
-  finishProvider: {},
+  signIn: { 2: kept },
+  confirm: { 2: kept },
+  startProvider: { 0: { proof: true } },
+  finishProvider: { 2: kept },
+  // Only the route knows which fields belong together.
+  prove: { 0: { key: true, password: true, secret: true, answer: true, code: true } },
   signOut: {},
   list: { 0: page },
   end: {},

@@ -10,6 +10,21 @@ export interface PageOptions {
   signal?: AbortSignal | undefined
 }
 
+/** Options of a sign-in. */
+export interface SignInOptions {
+  /**
+   * True for a session that a browser keeps over a reload. It makes nothing that outlives it without a recent proof: see
+   * {@link Sessions.prove}. Default: false.
+   */
+  keep?: boolean | undefined
+}
+
+/** A proof of the user of a kept sign-in: its key, the password, or an answer of the provider. */
+export type SignInProof = ({ key: string } | { password: string } | { secret: string; answer: string }) & {
+  /** Code of the second factor, or a recovery code. Needed if the account has a second factor. */
+  code?: string | undefined
+}
+
 /** Sign-in by password, and the sessions of the account. A session has every scope for 24 hours. */
 export class Sessions {
   readonly #connection: Connection
@@ -27,8 +42,8 @@ export class Sessions {
    * @throws HoldfastError `INVALID_API_KEY` for a wrong email or password, `RATE_LIMIT`, `account_disabled`
    * @example const session = await client.sessions.signIn('ada@example.org', password)
    */
-  signIn(email: string, password: string): Promise<NewSession | SecondFactorAsked> {
-    return this.#connection.json('POST', '/auth/login', { json: { email, password } })
+  signIn(email: string, password: string, options: SignInOptions = {}): Promise<NewSession | SecondFactorAsked> {
+    return this.#connection.json('POST', '/auth/login', { json: { email, password, ...options } })
   }
 
   /**
@@ -38,8 +53,8 @@ export class Sessions {
    * has expired
    * @example const { token } = await client.sessions.confirm(temporaryToken, '123456')
    */
-  confirm(temporaryToken: string, code: string): Promise<NewSession> {
-    return this.#connection.json('POST', '/auth/2fa/verify-login', { json: { temporaryToken, code } })
+  confirm(temporaryToken: string, code: string, options: SignInOptions = {}): Promise<NewSession> {
+    return this.#connection.json('POST', '/auth/2fa/verify-login', { json: { temporaryToken, code, ...options } })
   }
 
   /**
@@ -57,10 +72,11 @@ export class Sessions {
 
   /**
    * Begins a sign-in with the provider of the node. Open `url`, and keep `secret` for {@link finishProvider}.
+   * @param options.proof true for {@link prove}: the provider asks the user again
    * @example const { url, secret } = await client.sessions.startProvider()
    */
-  startProvider(): Promise<{ url: string; secret: string }> {
-    return this.#connection.json('POST', '/auth/provider/start')
+  startProvider(options: { proof?: boolean | undefined } = {}): Promise<{ url: string; secret: string }> {
+    return this.#connection.json('POST', '/auth/provider/start', { json: options })
   }
 
   /**
@@ -69,8 +85,19 @@ export class Sessions {
    * @throws HoldfastError `INVALID_API_KEY` if the answer is refused, `account_disabled`, `UNAVAILABLE`
    * @example const session = await client.sessions.finishProvider(secret, location.search)
    */
-  finishProvider(secret: string, answer: string): Promise<NewSession | SecondFactorAsked> {
-    return this.#connection.json('POST', '/auth/provider/finish', { json: { secret, answer } })
+  finishProvider(secret: string, answer: string, options: SignInOptions = {}): Promise<NewSession | SecondFactorAsked> {
+    return this.#connection.json('POST', '/auth/provider/finish', { json: { secret, answer, ...options } })
+  }
+
+  /**
+   * Proves that the user of a kept sign-in is there, after an error `proof_required`. Its detail `proof` names what to
+   * send. Returns until when the proof counts.
+   *
+   * @throws HoldfastError `VALIDATION` for a wrong key, password or answer, `2fa_required`, `2fa_invalid`, `RATE_LIMIT`
+   * @example await client.sessions.prove({ password })
+   */
+  async prove(proof: SignInProof): Promise<string> {
+    return (await this.#connection.json<{ until: string }>('POST', '/auth/proof', { json: proof })).until
   }
 
   /**

@@ -36,6 +36,8 @@ const SCOPE = 'openid profile email'
 const TIMEOUT_MS = 10_000
 /** A provider that rotates its metadata, such as an endpoint, is asked again. */
 const METADATA_MS = 60 * 60 * 1_000
+/** In seconds. How long ago the provider may have asked the user for a proof. */
+const RECENT_SECONDS = 15 * 60
 const MOST_GROUPS = 1_000
 const LONGEST_TEXT = 255
 /** A longer refresh token is not kept. */
@@ -50,7 +52,7 @@ export class OidcProvider implements IdentityProvider {
     this.#options = options
   }
 
-  async start(redirectUri: string): Promise<StartedSignIn> {
+  async start(redirectUri: string, { isProof = false } = {}): Promise<StartedSignIn> {
     const configuration = await this.#configuration()
     const secret = randomPKCECodeVerifier()
     const url = buildAuthorizationUrl(configuration, {
@@ -60,11 +62,12 @@ export class OidcProvider implements IdentityProvider {
       code_challenge_method: 'S256',
       state: derived(secret, 'state'),
       nonce: derived(secret, 'nonce'),
+      ...(isProof && { max_age: '0' }),
     })
     return { url: url.href, secret }
   }
 
-  async finish({ redirectUri, secret, answer }: Parameters<IdentityProvider['finish']>[0]): Promise<Identity> {
+  async finish({ redirectUri, secret, answer, isProof }: Parameters<IdentityProvider['finish']>[0]): Promise<Identity> {
     const configuration = await this.#configuration()
     const url = new URL(redirectUri)
     url.search = answer
@@ -75,7 +78,9 @@ export class OidcProvider implements IdentityProvider {
         expectedNonce: derived(secret, 'nonce'),
         idTokenExpected: true,
       })
-      return this.#identityOf(configuration, tokens.claims(), tokens.refresh_token)
+      const claims = tokens.claims()
+      if (isProof === true && !isRecent(claims?.auth_time, configuration.serverMetadata())) throw refused()
+      return this.#identityOf(configuration, claims, tokens.refresh_token)
     } catch (cause) {
       throw isUnreachable(cause) ? unavailable(cause) : refused(cause)
     }
@@ -159,6 +164,15 @@ function checkPage({ authorization_endpoint = '' }: ServerMetadata): void {
   if (url?.protocol !== 'https:' && !(url?.protocol === 'http:' && isLoopback(url))) {
     throw new Error('the authorization endpoint is no https URL')
   }
+}
+
+/**
+ * Returns whether the provider has asked the user again. Only a provider that does not tell when, as it says itself, is
+ * believed without.
+ */
+function isRecent(askedAt: unknown, { claims_supported: told }: ServerMetadata): boolean {
+  if (typeof askedAt !== 'number') return askedAt === undefined && told?.includes('auth_time') !== true
+  return Math.abs(Date.now() / 1_000 - askedAt) <= RECENT_SECONDS
 }
 
 /** Returns a value that only the holder of the secret can derive, and that does not reveal the secret. */

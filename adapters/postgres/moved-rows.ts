@@ -22,8 +22,8 @@ const COLUMNS: Readonly<Record<MovedTable, string>> = {
   api_keys: `
     id text, seq bigint, account_id text, parent_id text, name text, label text, hash bytea, prefix text,
     scopes text[], ip_allowlist text[], created_at bigint, expires_at bigint, last_used_at bigint, upload json,
-    max_uses bigint, uses bigint, is_token boolean`,
-  sessions: 'id text, seq bigint, account_id text, created_at bigint, expires_at bigint',
+    max_uses bigint, uses bigint, is_token boolean, proved_at bigint`,
+  sessions: 'id text, seq bigint, account_id text, created_at bigint, expires_at bigint, proved_at bigint',
   second_factors: 'account_id text, secret bytea, enabled_at bigint, last_step bigint',
   password_links: 'account_id text, hash bytea, expires_at bigint',
   identities: 'issuer text, subject text, account_id text, confirmed_at bigint, refresh_token bytea, refresh_at bigint',

@@ -2,6 +2,11 @@ import { undoPeriodsSchema } from './schema-undo.ts'
 
 /** All changes of the next version. It only adds, so nodes of the version before go on beside it. */
 export const nextSchema = `
+  -- When the user of a sign-in that the console keeps last proved to be there. Null for a session that is not kept, and
+  -- for a key since its creation.
+  ALTER TABLE sessions ADD COLUMN proved_at BIGINT;
+  ALTER TABLE api_keys ADD COLUMN proved_at BIGINT;
+
   -- The name of the node that takes the content of an offer; null for an offer of the version before, which the node of
   -- the cluster takes.
   ALTER TABLE offers ADD COLUMN taker TEXT COLLATE "C";

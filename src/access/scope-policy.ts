@@ -37,7 +37,7 @@ export class ScopePolicy {
   }
 
   /**
-   * Refuses credentials that create no keys: upload tokens, and keys that keep a sign-in at the console. A stolen one
+   * Refuses upload tokens, and keys that keep a sign-in at the console, where nothing asks for a proof. A stolen one
    * thus never outlives itself. @throws HoldfastError `missing_scope`
    */
   checkMayMint(principal: Principal): void {

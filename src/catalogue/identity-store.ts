@@ -25,6 +25,8 @@ export interface IdentityStore {
     now: number,
     refresh: StoredRefresh | null,
   ): Promise<Account | 'email_taken'>
+  /** Returns the id of the account that has an identity, or null. */
+  accountOf(identity: IdentityKey): Promise<string | null>
   /**
    * Returns up to `limit` identities whose refresh is due, and makes each due again at `until`. No two callers get the
    * same identity before then.

@@ -83,6 +83,13 @@ export interface KeyStore {
   list(accountId: string, request: PageRequest & { isUpload?: boolean }): Promise<Page<KeyRow>>
   /** Returns null if the token does not exist. Each commit counts as one upload. */
   uses(id: string): Promise<number | null>
+  /**
+   * Returns when the user of a key that keeps a sign-in last proved to be there, by its creation or later. Null if there
+   * is no such key.
+   */
+  provedAt(id: string): Promise<number | null>
+  /** Stores the time of a proof. */
+  prove(id: string, at: number): Promise<void>
   /** Removes a key and, recursively, all keys created with it. */
   revoke(id: string): Promise<number>
   /** Stores when a key was last used. Resolves before the write is durable. */

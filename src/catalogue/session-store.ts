@@ -7,6 +7,10 @@ export interface Session {
   accountId: string
   createdAt: number
   expiresAt: number
+  /**
+   * When the user last proved to be there, by the sign-in or later. Null for a session that the console does not keep.
+   */
+  provedAt: number | null
 }
 
 /** Maximum number of sessions per account. A further sign-in ends the oldest session. */
@@ -25,6 +29,8 @@ export interface SessionStore {
   get(id: string): Promise<Session | null>
   /** Lists the sessions that are valid at `now`, oldest first. */
   list(accountId: string, now: number, request: PageRequest): Promise<Page<Session>>
+  /** Stores the time of a proof. Does nothing for a session that is not kept. */
+  prove(id: string, at: number): Promise<void>
   /** Returns whether the session existed. */
   end(id: string): Promise<boolean>
   /** Ends all sessions of an account except `keep`. */

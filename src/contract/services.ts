@@ -9,6 +9,7 @@ import type { ScopePolicy } from '../access/scope-policy.ts'
 import type { SessionRegistry } from '../access/sessions/session-registry.ts'
 import type { SessionService } from '../access/sessions/session-service.ts'
 import type { LoginService } from '../access/sign-in/login-service.ts'
+import type { Proofs } from '../access/sign-in/proofs.ts'
 import type { ProviderLogins } from '../access/sign-in/provider-logins.ts'
 import type { SecondFactor } from '../access/sign-in/second-factor-check.ts'
 import type { Backups } from '../backup/backups.ts'
@@ -119,6 +120,7 @@ export interface Services {
   sessionLists: SessionLists
   signUp: SignUps
   passwords: Passwords
+  proofs: Pick<Proofs, 'check' | 'prove'>
   providerLogins: Pick<ProviderLogins, 'label' | 'start' | 'finish'>
   passwordLinks: Pick<PasswordLinks, 'use'>
   secondFactor: ServedSecondFactors

@@ -55,10 +55,11 @@ const create = route({
     'the secret. Revoking a key deletes its webhooks.',
   body: json(Type.Object({ url: required })),
   answers: { 201: NewWebhook },
-  errors: ['QUOTA_EXCEEDED', 'missing_scope'],
+  errors: ['QUOTA_EXCEEDED', 'missing_scope', 'proof_required'],
   handler: async ({ body, principal }, services) => {
     checkReads(principal, services)
     const { url } = await body()
+    await services.proofs.check(principal)
     const { kind, id, consoleOf } = principal.credential
     // A key of the console ends at the sign-out, and would end its webhooks.
     const keyId = kind === 'key' ? (consoleOf ?? id) : null

@@ -9,6 +9,7 @@ export type ErrorCode =
   | 'OWNER_REQUIRED'
   | 'account_disabled'
   | 'IP_NOT_ALLOWED'
+  | 'proof_required'
   | 'RATE_LIMIT'
   | '2fa_required'
   | '2fa_invalid'

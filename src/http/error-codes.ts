@@ -44,6 +44,12 @@ export const ERROR_TABLE: Readonly<Record<ErrorCode, ErrorRow>> = {
     remedy:
       'Use it from an address in its list. Behind a proxy, the node needs `trustedProxies` to see client addresses.',
   },
+  proof_required: {
+    status: 403,
+    meaning: 'The sign-in that the console keeps was not confirmed in the last 15 minutes.',
+    remedy:
+      'Confirm it with `POST /auth/proof`, by what `proof` names: `key`, `password` or `provider`. Then repeat the request.',
+  },
   RATE_LIMIT: {
     status: 429,
     meaning:

@@ -20,6 +20,7 @@ import { SigningKeys } from '../access/sessions/signing-keys.ts'
 import { IdentityChecks } from '../access/sign-in/identity-checks.ts'
 import { LoginChallenges, MemoryChallenges } from '../access/sign-in/login-challenges.ts'
 import { LoginService } from '../access/sign-in/login-service.ts'
+import { Proofs } from '../access/sign-in/proofs.ts'
 import { ProviderLogins } from '../access/sign-in/provider-logins.ts'
 import { SecondFactor } from '../access/sign-in/second-factor-check.ts'
 import type { Catalogue } from '../catalogue/catalogue.ts'
@@ -92,13 +93,15 @@ export function makeAccess(setup: Setup, storage: StorageModule) {
     clock,
     logger,
   })
+  const passwords = new PasswordService({ store, accounts, hasher, attempts: attempts('password'), clock })
   const audit = new AuditLog({ store: storage.catalogue.audit, clock, logger, retention: config.audit })
   warnOfOpenImports(setup, plans, storage.importRoots)
   return {
     ...made,
     audit,
     sessions,
-    passwords: new PasswordService({ store, accounts, hasher, attempts: attempts('password'), clock }),
+    passwords,
+    proofs: new Proofs({ keys, sessions: sessionStore, passwords, secondFactor, providerLogins, clock }),
     passwordLinks: new PasswordLinks({ store, hasher, attempts: attempts('password link'), cache, clock }),
     logins: new LoginService({ accounts: store, sessions, secondFactor, challenges, attempts, hasher, clock }),
     providerLogins,

@@ -7,6 +7,7 @@ import {
   type NewKeyRow,
   type Page,
   type PageRequest,
+  type Session,
 } from '../../src/catalogue/index.ts'
 import type { AccessCatalogue } from './memory-access.ts'
 
@@ -357,6 +358,43 @@ export const accessRules: readonly AccessRule[] = [
     },
   },
   {
+    name: 'keeps the time of the last proof of a kept session, and of no other',
+    async run({ accounts, sessions }) {
+      await accounts.insert(account('one'), 'hash')
+      const check = { now: NOW, passwordHash: 'hash' }
+      await sessions.begin(session('one', 'other'), check)
+      for (const id of ['kept', 'beside']) await sessions.begin({ ...session('one', id), provedAt: NOW }, check)
+      const provedAt = async (id: string) => (await sessions.get(id))?.provedAt
+      assert.deepEqual([await provedAt('other'), await provedAt('kept')], [null, NOW])
+      for (const id of ['other', 'kept', 'none']) await sessions.prove(id, NOW + 7)
+      const proofs = [await provedAt('other'), await provedAt('kept'), await provedAt('beside')]
+      assert.deepEqual(proofs, [null, NOW + 7, NOW])
+      const { rows } = await sessions.list('one', NOW, { after: null, limit: 10 })
+      assert.deepEqual(rows.map(row => row.provedAt).toSorted(), [NOW, NOW + 7, null])
+    },
+  },
+  {
+    name: 'keeps the time of the last proof of a key, which is its creation at first',
+    async run({ accounts, keys }) {
+      await accounts.insert(account('one'), 'hash')
+      for (const id of ['k1', 'k2']) await keys.insert(key('one', id, { createdAt: NOW }), UNLIMITED)
+      await keys.prove('k1', NOW + 7)
+      await keys.prove('none', NOW + 7)
+      const proofs = await Promise.all(['k1', 'k2', 'none'].map(id => keys.provedAt(id)))
+      assert.deepEqual(proofs, [NOW + 7, NOW, null])
+    },
+  },
+  {
+    name: 'finds the account of an identity, and no other',
+    async run({ accounts, identities }) {
+      await accounts.insert(account('one'), null)
+      await accounts.setIdentity('one', { issuer: 'i', subject: 's' })
+      assert.equal(await identities.accountOf({ issuer: 'i', subject: 's' }), 'one')
+      assert.equal(await identities.accountOf({ issuer: 'i', subject: 'S' }), null)
+      assert.equal(await identities.accountOf({ issuer: 'I', subject: 's' }), null)
+    },
+  },
+  {
     name: 'lists sessions until they expire, and ends each once',
     async run({ accounts, sessions }) {
       await accounts.insert(account('one'), 'hash')
@@ -628,8 +666,8 @@ function bytes(text: string): Uint8Array {
   return Buffer.from(text)
 }
 
-function session(accountId: string, id: string) {
-  return { id, accountId, createdAt: NOW, expiresAt: NOW + 1_000 }
+function session(accountId: string, id: string): Session {
+  return { id, accountId, createdAt: NOW, expiresAt: NOW + 1_000, provedAt: null }
 }
 
 /** Returns the ids of a whole list, read page by page. */

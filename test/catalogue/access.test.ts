@@ -261,6 +261,43 @@ const wrong: ReadonlyArray<[what: string, broken: (right: AccessCatalogue) => Ac
     [/^gives an email/],
   ],
   [
+    'takes a proof for every session',
+    right => ({
+      ...right,
+      sessions: {
+        ...right.sessions,
+        prove: async () => undefined,
+        get: async id => {
+          const session = await right.sessions.get(id)
+          return session && { ...session, provedAt: session.createdAt }
+        },
+      },
+    }),
+    [/^keeps the time of the last proof of a kept session/],
+  ],
+  [
+    'takes the proof of one key for all',
+    right => {
+      let last: number | null = null
+      return {
+        ...right,
+        keys: {
+          ...right.keys,
+          prove: async (_, at) => {
+            last = at
+          },
+          provedAt: async id => last ?? right.keys.provedAt(id),
+        },
+      }
+    },
+    [/^keeps the time of the last proof of a key/],
+  ],
+  [
+    'takes every user of a provider for one account',
+    right => ({ ...right, identities: { ...right.identities, accountOf: async () => 'one' } }),
+    [/^finds the account of an identity/],
+  ],
+  [
     'reports the end of a session that does not exist',
     right => ({
       ...right,

@@ -35,6 +35,8 @@ type StoredAccount = Account & { passwordHash: string | null; isDeleted: boolean
 interface AccessRows {
   accounts: StoredAccount[]
   keys: Array<NewKeyRow & { uses: number }>
+  /** When the users of keys last proved to be there. */
+  proofs: Map<string, number>
   sessions: Session[]
   factors: Map<string, SecondFactorRow>
   codes: Map<string, Uint8Array[]>
@@ -56,6 +58,7 @@ export function memoryAccess(along = NOTHING): AccessCatalogue & AccessBeside & 
   const rows: AccessRows = {
     accounts: [],
     keys: [],
+    proofs: new Map(),
     sessions: [],
     factors: new Map(),
     codes: new Map(),
@@ -246,6 +249,8 @@ function identitiesOf(rows: AccessRows): IdentityStore {
         other.issuer === issuer && other.subject === subject && refresh !== null && same(refresh.token, token),
     )
   return {
+    accountOf: async ({ issuer, subject }) =>
+      rows.identities.find(other => other.issuer === issuer && other.subject === subject)?.accountId ?? null,
     confirm: async ({ issuer, subject }, fresh, now, refresh) => {
       const known = rows.identities.find(other => other.issuer === issuer && other.subject === subject)
       if (known === undefined) {
@@ -378,6 +383,11 @@ function keysOf(rows: AccessRows, along: GoesAlong): KeyStore {
       remove(gone)
       return gone.size
     },
+    provedAt: async id => {
+      const key = rows.keys.find(other => other.id === id)
+      return key === undefined ? null : (rows.proofs.get(id) ?? key.createdAt)
+    },
+    prove: async (id, at) => void rows.proofs.set(id, at),
     noteUse: async (id, at) => {
       const key = rows.keys.find(other => other.id === id)
       if (key !== undefined) key.lastUsedAt = at
@@ -405,6 +415,11 @@ function sessionsOf(rows: AccessRows): SessionStore {
         rows.sessions.filter(session => session.accountId === accountId && session.expiresAt > now),
         request,
       ),
+    prove: async (id, at) => {
+      rows.sessions = rows.sessions.map(session =>
+        session.id === id && session.provedAt !== null ? { ...session, provedAt: at } : session,
+      )
+    },
     end: async id => {
       const before = rows.sessions.length
       rows.sessions = rows.sessions.filter(session => session.id !== id)

@@ -14,6 +14,7 @@ import { offerAudits } from './audits-offers.ts'
 import { passwordLinkAudits } from './audits-password-links.ts'
 import { pinAudits } from './audits-pins.ts'
 import { planAudits } from './audits-plans.ts'
+import { proofAudits } from './audits-proof.ts'
 import { providerAudits } from './audits-provider.ts'
 import { secondFactorAudits } from './audits-second-factor.ts'
 import { statusAudits } from './audits-status.ts'
@@ -31,6 +32,7 @@ export const audits: readonly Audit[] = [
   ...limitAudits,
   ...keyAudits,
   ...consoleKeyAudits,
+  ...proofAudits,
   ...webhookAudits,
   ...authAudits,
   ...secondFactorAudits,

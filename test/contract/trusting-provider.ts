@@ -3,8 +3,8 @@ import { HoldfastError, type Identity, type IdentityProvider } from '../../src/i
 
 /** A sign-in provider that believes the answer, which is the identity as JSON. */
 const trustingProvider: IdentityProvider = {
-  start: async redirectUri => ({
-    url: `https://provider.example/?to=${redirectUri}`,
+  start: async (redirectUri, { isProof = false } = {}) => ({
+    url: `https://provider.example/?to=${redirectUri}${isProof ? '&again' : ''}`,
     secret: randomBytes(9).toString('hex'),
   }),
   finish: async ({ answer }) => told(answer),

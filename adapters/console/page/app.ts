@@ -8,6 +8,7 @@ import { type Source, UploadQueue } from './content/upload-queue.ts'
 import { forget, isKept, maySurvive, resume, signOut as signOutKept } from './kept-sign-in.ts'
 import { html } from './markup.ts'
 import { type PageRoute, routeTo, useRoute } from './page-route.ts'
+import { ProofDialog, type ProofDialogProps } from './proof-dialog.ts'
 import { findGateway, newClient, type PageSession, SessionContext, type SignedIn } from './session.ts'
 import { Shortcuts } from './shortcuts.ts'
 import { Brand, SignInView } from './sign-in-view.ts'
@@ -83,7 +84,16 @@ function Inside({ signedIn, onEnd }: { signedIn: SignedIn; onEnd: PageSession['e
       removeEventListener('drop', keep)
     }
   }, [uploads])
-  const session: PageSession = { client, user, clusters, gateway, uploads, jobs, kind, refresh, end: onEnd }
+  const [asked, setAsked] = useState<ProofDialogProps | null>(null)
+  const prove = (way: string): Promise<boolean> =>
+    new Promise(resolve => {
+      const onEnd = (isProved: boolean): void => {
+        setAsked(null)
+        resolve(isProved)
+      }
+      setAsked({ way, onEnd })
+    })
+  const session: PageSession = { client, user, clusters, gateway, uploads, jobs, kind, refresh, prove, end: onEnd }
   const signOut = async (): Promise<void> => {
     if (uploads.isBusy && !confirm('Uploads are in progress. Sign out and cancel them?')) return
     await signOutKept(credential).catch(() => undefined)
@@ -97,6 +107,7 @@ function Inside({ signedIn, onEnd }: { signedIn: SignedIn; onEnd: PageSession['e
     <${Header} route=${route} user=${user} onSignOut=${signOut} />
     <main id="main" tabindex="-1"><${Place} route=${route} /></main>
     <${Shortcuts} />
+    ${asked && html`<${ProofDialog} ...${asked} />`}
   </${SessionContext.Provider}>`
 }
 

@@ -31,6 +31,8 @@ export interface PageSession {
   kind: SignedIn['kind']
   /** Reloads `user` after a change of usage or profile. */
   refresh: () => void
+  /** Asks the user to confirm a kept sign-in, by the named way. Resolves to whether the user did. */
+  prove: (way: string) => Promise<boolean>
   /** Signs the user out. The sign-in view then shows the reason. */
   end: (reason?: string) => void
 }

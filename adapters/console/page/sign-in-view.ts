@@ -31,6 +31,7 @@ export function SignInView({ reason, token, onSignedIn: onEnd }: SignInProps) {
   // A new owner has a key and no password.
   const [way, setWay] = useState<Way>('key')
   const [temporaryToken, setTemporaryToken] = useState<string | null>(null)
+  const [isHandedOver, setHandedOver] = useState(false)
   const choose = (value: Way): void => {
     setWay(value)
     document.getElementById(`tab-${value}`)?.focus()
@@ -54,8 +55,15 @@ export function SignInView({ reason, token, onSignedIn: onEnd }: SignInProps) {
   const forms = html`<div>
     <div role="tablist" aria-label="How to sign in" class="tabs">${tab('key', 'API key')} ${tab('password', 'Password')}</div>
     <div role="tabpanel" id="way" aria-label="Sign in">${form}</div>
-    <${ProviderButton} onAnswer=${(answer: NewSession | SecondFactorAsked) => signInBy({ onSignedIn, onCodeAsked: setTemporaryToken }, answer)} />
+    <${ProviderButton} onAnswer=${(answer: NewSession | SecondFactorAsked) => signInBy({ onSignedIn, onCodeAsked: setTemporaryToken }, answer)}
+      onHandedOver=${() => setHandedOver(true)} />
   </div>`
+  if (isHandedOver) {
+    return html`<main class="alone">
+      <${Brand} />
+      <section class="card"><p role="status">You are confirmed. Close this tab, and go on in the other one.</p></section>
+    </main>`
+  }
   return html`<main class="alone">
     <${Brand} />
     <section class="card">
@@ -85,7 +93,12 @@ interface PasswordFormProps extends FormProps {
 
 async function signInByPassword(given: PasswordFormProps & { email: string; password: string }): Promise<void> {
   const { email, password } = given
-  await signInBy(given, await newClient().sessions.signIn(email, password).catch(inWords('Wrong email or password')))
+  await signInBy(
+    given,
+    await newClient()
+      .sessions.signIn(email, password, { keep: maySurvive() })
+      .catch(inWords('Wrong email or password')),
+  )
 }
 
 async function signInBy({ onSignedIn, onCodeAsked }: PasswordFormProps, answer: NewSession | SecondFactorAsked) {
@@ -137,7 +150,7 @@ function CodeForm({ temporaryToken, onSignedIn, onBack }: FormProps & { temporar
   const submit = submitting(() =>
     run(async () => {
       const { token, user } = await newClient()
-        .sessions.confirm(temporaryToken, code.trim())
+        .sessions.confirm(temporaryToken, code.trim(), { keep: maySurvive() })
         .catch(inWords('This took too long: go back and enter the password again'))
       await onSignedIn({ credential: token, user, kind: 'password' })
     }),

@@ -1,6 +1,15 @@
 /** Actions that the audit log records. Each route names its action. */
 export const AUDIT_ACTIONS = [
-  ...(['signup', 'sign-in', 'sign-in.code', 'sign-in.provider', 'sign-out', 'session.end', 'sessions.end'] as const),
+  ...([
+    'signup',
+    'sign-in',
+    'sign-in.code',
+    'sign-in.provider',
+    'sign-in.proof',
+    'sign-out',
+    'session.end',
+    'sessions.end',
+  ] as const),
   ...(['password.change', 'password.set', 'password-link.create', 'profile.change'] as const),
   ...(['second-factor.setup', 'second-factor.enable', 'second-factor.disable'] as const),
   ...(['key.create', 'key.create-console', 'key.revoke'] as const),

@@ -32,6 +32,8 @@ export interface KeyServiceOptions {
   random?: RandomBytes
 }
 
+type Confirm = (principal: Principal) => Promise<void>
+
 const MOST_UPLOAD_TOKENS = 1_000
 /** Lifetime of a key that keeps a sign-in at the console. */
 const CONSOLE_MS = 12 * 60 * 60 * 1_000
@@ -48,16 +50,23 @@ export class KeyService implements Keys {
     this.#random = options.random ?? systemRandom
   }
 
-  async generate(principal: Principal, input: KeyInput, code?: string): Promise<NewKey> {
-    const { account, credential } = principal
-    this.#options.scopes.checkMayMint(principal)
+  /**
+   * As {@link Keys.generate}. With `confirm` also a key that keeps a sign-in creates keys, in the name of its key.
+   * @param confirm asks the caller for a proof. An upload token needs none
+   */
+  async generate(principal: Principal, input: KeyInput, code?: string, confirm?: Confirm): Promise<NewKey> {
+    const { account } = principal
+    if (confirm === undefined) this.#options.scopes.checkMayMint(principal)
+    else this.#options.scopes.checkNoUploadToken(principal)
     const wish = parseKeyInput(input, this.#options.clock.now())
     this.#options.scopes.check(principal, ...wish.scopes)
-    const confined = await this.#confine(wish, principal)
+    if (wish.upload === null) await confirm?.(principal)
+    const parent = await this.#minter(principal)
+    const confined = confine(wish, parent)
     // Check the name first, because a check of the code uses up the code. The insert checks the name again.
     await this.#checkFree(account.id, wish.name)
     await this.#options.secondFactor.check(account.id, code)
-    return this.#insert(account, confined, credential.kind === 'key' ? credential.id : null)
+    return this.#insert(account, confined, parent?.id ?? null)
   }
 
   /**
@@ -152,24 +161,17 @@ export class KeyService implements Keys {
     await this.#delete(await this.#find(accountId, name))
   }
 
-  async #confine(wish: ParsedKey, principal: Principal): Promise<ParsedKey> {
-    const { credential, account } = principal
-    if (credential.kind === 'session') return wish
-    const { expiresAt } = credential
-    if (expiresAt !== null && (wish.expiresAt === null || wish.expiresAt > expiresAt)) {
-      const limit = new Date(expiresAt).toISOString()
-      throw new HoldfastError(
-        'VALIDATION',
-        `${wish.upload === null ? 'expiresInDays' : 'expiresInSeconds'} must end by ${limit}, when the key in use expires`,
-      )
-    }
-    const own = (await this.#options.store.findByName(account.id, credential.name ?? ''))?.ipAllowlist ?? []
-    if (own.length === 0) return wish
-    if (wish.ipAllowlist.length === 0) return { ...wish, ipAllowlist: own }
-    if (!new AddressList(own).covers(new AddressList(wish.ipAllowlist))) {
-      throw new HoldfastError('IP_NOT_ALLOWED', 'ipAllowlist must stay within the addresses of the key in use')
-    }
-    return wish
+  /**
+   * Returns the key that creates a key for the caller, or null for a session. A key that keeps a sign-in ends at the
+   * sign-out, and would end the keys that it creates.
+   */
+  async #minter({ account, credential }: Principal): Promise<KeyRow | null> {
+    if (credential.kind === 'session') return null
+    const own = await this.#options.store.findByName(account.id, credential.name ?? '')
+    const name = credential.consoleOf === undefined ? null : (own?.parent ?? '')
+    const minter = name === null ? own : await this.#options.store.findByName(account.id, name)
+    if (minter === null) throw revokedKey()
+    return minter
   }
 
   async #insert(account: { id: string; plan: string }, wish: ParsedKey, parentId: string | null): Promise<NewKey> {
@@ -204,6 +206,25 @@ export class KeyService implements Keys {
   }
 }
 
+/** @throws HoldfastError `VALIDATION`, `IP_NOT_ALLOWED` if a key is to outlive its parent, or to have more addresses */
+function confine(wish: ParsedKey, parent: KeyRow | null): ParsedKey {
+  if (parent === null) return wish
+  const { expiresAt, ipAllowlist: own } = parent
+  if (expiresAt !== null && (wish.expiresAt === null || wish.expiresAt > expiresAt)) {
+    const limit = new Date(expiresAt).toISOString()
+    throw new HoldfastError(
+      'VALIDATION',
+      `${wish.upload === null ? 'expiresInDays' : 'expiresInSeconds'} must end by ${limit}, when the key in use expires`,
+    )
+  }
+  if (own.length === 0) return wish
+  if (wish.ipAllowlist.length === 0) return { ...wish, ipAllowlist: own }
+  if (!new AddressList(own).covers(new AddressList(wish.ipAllowlist))) {
+    throw new HoldfastError('IP_NOT_ALLOWED', 'ipAllowlist must stay within the addresses of the key in use')
+  }
+  return wish
+}
+
 function refusal(
   why: KeyRefusal,
   accountId: string,
@@ -212,7 +233,7 @@ function refusal(
 ): HoldfastError {
   if (why === 'no_account') return noAccount(accountId)
   if (why === 'name_taken') return nameTaken(name)
-  if (why === 'no_parent') return new HoldfastError('INVALID_API_KEY', 'the API key in use has been revoked')
+  if (why === 'no_parent') return revokedKey()
   if (upload !== null) {
     const message = `the account already has ${maxKeys} live upload tokens: revoke one`
     return new HoldfastError('QUOTA_EXCEEDED', message)
@@ -222,6 +243,10 @@ function refusal(
 
 function noAccount(id: string): HoldfastError {
   return new HoldfastError('NOT_FOUND', `there is no account ${id}`)
+}
+
+function revokedKey(): HoldfastError {
+  return new HoldfastError('INVALID_API_KEY', 'the API key in use has been revoked')
 }
 
 function noKey(name: string): HoldfastError {

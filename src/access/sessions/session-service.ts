@@ -32,14 +32,16 @@ export class SessionService {
 
   /**
    * Begins a session of 24 hours, or of one hour with {@link NO_PASSWORD}.
+   * @param isKept true if the console keeps the session over a reload. The sign-in is its first proof
    * @throws HoldfastError `INVALID_API_KEY` if the password changed after `passwordHash` was read, `account_disabled`
    */
-  async begin(accountId: string, passwordHash: string): Promise<{ account: Account; token: string }> {
+  async begin(accountId: string, passwordHash: string, isKept = false): Promise<{ account: Account; token: string }> {
     const now = this.#options.clock.now()
     // A token stores times in whole seconds.
     const createdAt = Math.floor(now / 1_000) * 1_000
     const life = passwordHash === NO_PASSWORD ? PROVIDER_SESSION_MS : SESSION_MS
-    const session = { id: randomId(this.#random, 16), accountId, createdAt, expiresAt: createdAt + life }
+    const provedAt = isKept ? now : null
+    const session = { id: randomId(this.#random, 16), accountId, createdAt, expiresAt: createdAt + life, provedAt }
     const token = await this.#options.tokens.sign(session)
     const account = await this.#options.store.begin(session, { now, passwordHash })
     if (account === 'stale') throw staleLogin()

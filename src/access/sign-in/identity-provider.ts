@@ -22,14 +22,18 @@ export interface StartedSignIn {
 
 /** A sign-in provider, such as one that speaks OpenID Connect. */
 export interface IdentityProvider {
-  /** @throws HoldfastError `UNAVAILABLE` if the provider does not answer as it should */
-  start(redirectUri: string): Promise<StartedSignIn>
+  /**
+   * @param options.isProof true if the provider should ask the user again, even during a session of its own
+   * @throws HoldfastError `UNAVAILABLE` if the provider does not answer as it should
+   */
+  start(redirectUri: string, options?: { isProof?: boolean }): Promise<StartedSignIn>
   /**
    * Checks the answer of the provider.
-   * @param answer the query with which the provider sent the browser back
+   * @param input.answer the query with which the provider sent the browser back
+   * @param input.isProof true to refuse a user whom the provider has not asked in the last 15 minutes
    * @throws HoldfastError `INVALID_API_KEY` if the answer is refused, `UNAVAILABLE` if the provider does not answer
    */
-  finish(input: { redirectUri: string; secret: string; answer: string }): Promise<Identity>
+  finish(input: { redirectUri: string; secret: string; answer: string; isProof?: boolean }): Promise<Identity>
   /**
    * Asks the provider whether it still vouches for the user of a refresh token, which may be good for one use.
    * @throws HoldfastError `INVALID_API_KEY` if the provider no longer vouches for the user; `UNAVAILABLE` for any other

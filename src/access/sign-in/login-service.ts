@@ -47,13 +47,13 @@ export class LoginService {
   }
 
   /**
-   * Begins a session, unless the account needs a code.
+   * Begins a session, unless the account needs a code. With `keep` the console keeps the session.
    * @throws HoldfastError `INVALID_API_KEY` for a wrong email or password, or a locked account; `account_disabled`;
    * `RATE_LIMIT` after too many failures from the address
    * @param onAccount called with the account of the email, before the password is checked
    */
   async login(
-    input: { email: string; password: string },
+    input: { email: string; password: string; keep?: boolean | undefined },
     remoteAddress: string | undefined,
     onAccount: (account: Account) => void = () => undefined,
   ): Promise<LoginOutcome> {
@@ -73,7 +73,7 @@ export class LoginService {
     if (await this.#parts.secondFactor.isEnabled(account.id)) {
       return { temporaryToken: await this.#parts.challenges.open(account.id, passwordHash) }
     }
-    return this.#parts.sessions.begin(account.id, passwordHash)
+    return this.#parts.sessions.begin(account.id, passwordHash, input.keep)
   }
 
   /** Ends the lock of an account after too many failures, once its user has a new password. */
@@ -88,7 +88,7 @@ export class LoginService {
    * @param onAccount called with the account of the temporary token, before the code is checked
    */
   async verifyLogin(
-    input: { temporaryToken: string; code?: string | undefined },
+    input: { temporaryToken: string; code?: string | undefined; keep?: boolean | undefined },
     remoteAddress: string | undefined,
     onAccount: (account: Account) => void = () => undefined,
   ): Promise<{ account: Account; token: string }> {
@@ -100,7 +100,7 @@ export class LoginService {
     await this.#parts.secondFactor.check(challenge.accountId, input.code)
     if (!(await this.#parts.challenges.close(input.temporaryToken))) throw staleLogin()
     await release()
-    return this.#parts.sessions.begin(challenge.accountId, challenge.passwordHash)
+    return this.#parts.sessions.begin(challenge.accountId, challenge.passwordHash, input.keep)
   }
 
   async #renewed(accountId: string, password: string, stored: string): Promise<string> {

@@ -1,7 +1,7 @@
 import type { IdentityStore } from '../../catalogue/identity-store.ts'
 import type { AttemptStore } from '../../catalogue/sign-in.ts'
 import type { Clock } from '../../domain/clock.ts'
-import { HoldfastError } from '../../domain/errors.ts'
+import { HoldfastError, isHoldfastError } from '../../domain/errors.ts'
 import type { Logger } from '../../domain/logger.ts'
 import type { RateLimit } from '../../domain/plan.ts'
 import { providerEmail } from '../accounts/account-service.ts'
@@ -50,18 +50,47 @@ export class ProviderLogins {
     return this.#options.signIn?.label ?? null
   }
 
-  /** @throws HoldfastError `NOT_OFFERED`, `RATE_LIMIT`, `UNAVAILABLE` */
-  async start(remoteAddress: string | undefined): Promise<StartedSignIn> {
+  /**
+   * @param isProof true if the provider should ask the user again, even during a session of its own
+   * @throws HoldfastError `NOT_OFFERED`, `RATE_LIMIT`, `UNAVAILABLE`
+   */
+  async start(remoteAddress: string | undefined, isProof = false): Promise<StartedSignIn> {
     const { provider, redirectUri } = await this.#offered(remoteAddress)
-    return provider.start(redirectUri)
+    return provider.start(redirectUri, { isProof })
   }
 
   /**
-   * Signs in with the answer of the provider. The first sign-in of a user creates an account.
+   * Checks that the provider has asked the user of the account again.
+   * @throws HoldfastError `VALIDATION` for a refused answer or another user, `NOT_OFFERED`, `RATE_LIMIT`, `UNAVAILABLE`
+   */
+  async confirm(
+    accountId: string,
+    input: { secret: string; answer: string },
+    remoteAddress: string | undefined,
+  ): Promise<void> {
+    const { provider, redirectUri } = await this.#offered(remoteAddress)
+    const { identities } = this.#options
+    const identity = await provider.finish({ redirectUri, ...input, isProof: true }).catch(error => {
+      // The code would look like the end of the session.
+      throw isHoldfastError(error, 'INVALID_API_KEY')
+        ? new HoldfastError('VALIDATION', 'answer was refused: confirm with the provider again', { cause: error })
+        : error
+    })
+    if ((await identities.accountOf(identity)) !== accountId) {
+      throw new HoldfastError('VALIDATION', 'answer is of another user of the provider')
+    }
+    if (remoteAddress !== undefined) await this.#attempts.clear(clientOf(remoteAddress))
+  }
+
+  /**
+   * Signs in with the answer of the provider. With `keep` the console keeps the session. The first sign-in of a user creates an account.
    * @throws HoldfastError `INVALID_API_KEY` for a refused answer, `NOT_OFFERED`, `account_disabled`, `RATE_LIMIT`,
    * `UNAVAILABLE`
    */
-  async finish(input: { secret: string; answer: string }, remoteAddress: string | undefined): Promise<LoginOutcome> {
+  async finish(
+    { keep, ...input }: { secret: string; answer: string; keep?: boolean | undefined },
+    remoteAddress: string | undefined,
+  ): Promise<LoginOutcome> {
     const { provider, redirectUri } = await this.#offered(remoteAddress)
     const { cache, challenges, secondFactor, sessions, logger } = this.#options
     const identity = await provider.finish({ redirectUri, ...input }).catch(error => {
@@ -75,7 +104,7 @@ export class ProviderLogins {
     if (await secondFactor.isEnabled(account.id)) {
       return { temporaryToken: await challenges.open(account.id, NO_PASSWORD) }
     }
-    return sessions.begin(account.id, NO_PASSWORD)
+    return sessions.begin(account.id, NO_PASSWORD, keep)
   }
 
   async #confirmed(identity: Identity): Promise<{ account: Account; isNew: boolean }> {

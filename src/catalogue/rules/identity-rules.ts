@@ -39,6 +39,7 @@ export function identityRules(driver: CatalogueDriver): IdentityStore {
       driver.transaction(() =>
         confirm(identity, fresh, { now, token: refresh?.token ?? null, at: refresh?.at ?? null }),
       ),
+    accountOf: async ({ issuer, subject }) => (await driver.first(FIND, { issuer, subject }))?.accountId ?? null,
     takeDue: (now, until, limit) =>
       driver.transaction(function* () {
         const taken = yield* all(DUE, { now, limit })

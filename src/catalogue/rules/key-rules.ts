@@ -80,6 +80,9 @@ const REVOKE = sql`
     UNION SELECT k.id FROM minted JOIN api_keys k ON k.parent_id = minted.id)
   DELETE FROM api_keys WHERE id IN (SELECT id FROM minted)`
 const NOTE_USE = sql`UPDATE api_keys SET last_used_at = :at WHERE id = :id`
+/** A key of a version before 0.4.0 has no proof but its creation. */
+const PROVED_AT = sql<{ at: number }>`SELECT COALESCE(proved_at, created_at) AS at FROM api_keys WHERE id = :id`
+const PROVE = sql`UPDATE api_keys SET proved_at = :at WHERE id = :id`
 const USES = sql<{ uses: number }>`SELECT uses FROM api_keys WHERE id = :id AND max_uses IS NOT NULL`
 
 /** Rules that insert or remove keys lock the account first. */
@@ -92,6 +95,10 @@ export function keyRules(driver: CatalogueDriver): KeyStore {
     list: async (accountId, { after, limit, isUpload: isToken = false }) =>
       pageOf(await driver.all(PAGE, { accountId, isToken, ...placeAfter(after), rows: limit + 1 }), limit),
     uses: async id => (await driver.first(USES, { id }))?.uses ?? null,
+    provedAt: async id => (await driver.first(PROVED_AT, { id }))?.at ?? null,
+    prove: async (id, at) => {
+      await driver.run(PROVE, { id, at })
+    },
     revoke: id =>
       driver.transaction(function* () {
         yield* first(LOCKED_OWNER, { id })

@@ -8,7 +8,13 @@ import { columnNames, columns, fragment, sql, valuesOf } from './statement.ts'
 /** Maximum number of expired sessions, and of excess sessions, that a sign-in removes. */
 const CLEARED_AT_ONCE = 100
 
-const session = columns<Session>({ id: 'text', accountId: 'text', createdAt: 'integer', expiresAt: 'integer' })
+const session = columns<Session>({
+  id: 'text',
+  accountId: 'text',
+  createdAt: 'integer',
+  expiresAt: 'integer',
+  provedAt: 'integer',
+})
 
 const SIGNED_IN = sql`
   SELECT ${account} FROM accounts WHERE id = :accountId AND password_hash = :passwordHash AND ${LIVE_ACCOUNT} ${FOR_UPDATE}`
@@ -23,6 +29,7 @@ const PAGE = sql`
   SELECT ${withPlace(session)} FROM sessions
   WHERE account_id = :accountId AND (created_at, ${SEQ}) > (:createdAt, :rowid) AND expires_at > :now
   ORDER BY created_at, ${SEQ} LIMIT :rows`
+const PROVE = sql`UPDATE sessions SET proved_at = :at WHERE id = :id AND proved_at IS NOT NULL`
 const END = sql`DELETE FROM sessions WHERE id = :id`
 export const END_OTHERS = sql`DELETE FROM sessions WHERE account_id = :accountId AND id <> :keep`
 
@@ -46,6 +53,9 @@ export function sessionRules(driver: CatalogueDriver): SessionStore {
     get: id => driver.first(GET, { id }),
     list: async (accountId, now, { after, limit }) =>
       pageOf(await driver.all(PAGE, { accountId, now, ...placeAfter(after), rows: limit + 1 }), limit),
+    prove: async (id, at) => {
+      await driver.run(PROVE, { id, at })
+    },
     end: async id => (await driver.run(END, { id })) > 0,
     endAll: (accountId, keep) => driver.run(END_OTHERS, { accountId, keep: keep ?? '' }),
   }

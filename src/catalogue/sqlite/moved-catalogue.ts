@@ -26,10 +26,10 @@ const SOURCES: Readonly<Record<MovedTable, TableSource>> = {
   },
   api_keys: {
     columns: `id, rowid AS seq, account_id, parent_id, name, label, hash, prefix, scopes, ip_allowlist, created_at,
-      expires_at, last_used_at, upload, max_uses, uses, max_uses IS NOT NULL AS is_token`,
+      expires_at, last_used_at, upload, max_uses, uses, max_uses IS NOT NULL AS is_token, proved_at`,
     from: 'api_keys',
   },
-  sessions: { columns: 'id, rowid AS seq, account_id, created_at, expires_at', from: 'sessions' },
+  sessions: { columns: 'id, rowid AS seq, account_id, created_at, expires_at, proved_at', from: 'sessions' },
   second_factors: { columns: 'account_id, secret, enabled_at, last_step', from: 'second_factors' },
   password_links: { columns: 'account_id, hash, expires_at', from: 'password_links' },
   identities: { columns: 'issuer, subject, account_id, confirmed_at, refresh_token, refresh_at', from: 'identities' },

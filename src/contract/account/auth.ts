@@ -1,8 +1,9 @@
 import { Type } from 'typebox'
 import type { Account } from '../../access/principal.ts'
-import { text } from '../answer-fields.ts'
+import { iso } from '../../domain/iso-instant.ts'
+import { instant, text } from '../answer-fields.ts'
 import { identifier, optional, required } from '../body-reader.ts'
-import { type ContractRoute, json, route } from '../contract-route.ts'
+import { type ContractRoute, json, optionalJson, route } from '../contract-route.ts'
 import { CODE_ERRORS, code, codeOf } from './second-factor-code.ts'
 import { accountView, User } from './user-fields.ts'
 
@@ -11,6 +12,14 @@ const Session = Type.Object(sessionFields, { title: 'Session' })
 const Login = Type.Union(
   [Type.Object(sessionFields), Type.Object({ requires2FA: Type.Literal(true), temporaryToken: text })],
   { title: 'Login' },
+)
+
+const keep = Type.Optional(
+  Type.Boolean({
+    description:
+      'True for a session that the browser keeps over a reload, as the console does. It then makes nothing that ' +
+      'outlives it without a recent proof (`POST /auth/proof`).',
+  }),
 )
 
 const signUp = route({
@@ -43,7 +52,7 @@ const login = route({
     'The token is a session: a credential with every scope for 24 hours. An account with a second factor gets a ' +
     'temporary token instead, for `/auth/2fa/verify-login`. After too many failures, an account is locked for 15 ' +
     'minutes, with the same answer as a wrong password, and an address gets 429.',
-  body: json(Type.Object({ email: required, password: required })),
+  body: json(Type.Object({ email: required, password: required, keep })),
   answers: { 200: Login },
   errors: ['INVALID_API_KEY', 'account_disabled', 'RATE_LIMIT'],
   handler: async ({ request, body, audits }, services) => {
@@ -64,12 +73,12 @@ const verifyLogin = route({
   tag: 'Signing in',
   summary: 'Complete a sign-in with a second-factor code',
   details: 'The temporary token is valid once, for five minutes. The code may be a recovery code.',
-  body: json(Type.Object({ temporaryToken: identifier, code })),
+  body: json(Type.Object({ temporaryToken: identifier, code, keep })),
   answers: { 200: Session },
   errors: ['INVALID_API_KEY', 'account_disabled', ...CODE_ERRORS],
   handler: async ({ request, body, audits }, services) => {
-    const { temporaryToken, code } = await body()
-    const input = { temporaryToken, code: codeOf(code) }
+    const { temporaryToken, code, keep } = await body()
+    const input = { temporaryToken, code: codeOf(code), keep }
     const named = (account: Account): void => audits({ account })
     const { token, account } = await services.logins.verifyLogin(input, request.remoteAddress, named)
     return { status: 200, body: { token, user: await accountView(services, account) } }
@@ -106,11 +115,12 @@ const startProvider = route({
   summary: 'Begin a sign-in with the provider of the node',
   details:
     'Keep `secret` in the tab, and open `url`. The provider sends the browser back to the console with a query, for ' +
-    '`/auth/provider/finish`.',
+    '`/auth/provider/finish`. With `proof: true` the provider asks the user again, for `/auth/proof`.',
+  body: optionalJson(Type.Object({ proof: Type.Optional(Type.Boolean()) })),
   answers: { 200: Type.Object({ url: text, secret: text }, { title: 'ProviderSignIn' }) },
   errors: ['NOT_OFFERED', 'RATE_LIMIT', 'UNAVAILABLE'],
-  handler: async ({ request }, { providerLogins }) => {
-    const { url, secret } = await providerLogins.start(request.remoteAddress)
+  handler: async ({ request, body }, { providerLogins }) => {
+    const { url, secret } = await providerLogins.start(request.remoteAddress, (await body()).proof)
     return { status: 200, body: { url, secret } }
   },
 })
@@ -123,7 +133,7 @@ const finishProvider = route({
   tag: 'Signing in',
   summary: 'Complete a sign-in with the provider',
   details: 'The session ends after an hour. An account with a second factor gets a temporary token instead.',
-  body: json(Type.Object({ secret: identifier, answer: required })),
+  body: json(Type.Object({ secret: identifier, answer: required, keep })),
   answers: { 200: Login },
   errors: ['INVALID_API_KEY', 'account_disabled', 'NOT_OFFERED', 'RATE_LIMIT', 'UNAVAILABLE'],
   handler: async ({ request, body, audits }, services) => {
@@ -134,6 +144,29 @@ const finishProvider = route({
     }
     audits({ account: outcome.account })
     return { status: 200, body: { token: outcome.token, user: await accountView(services, outcome.account) } }
+  },
+})
+
+const prove = route({
+  method: 'POST',
+  path: '/auth/proof',
+  audit: 'sign-in.proof',
+  access: 'authenticated',
+  tag: 'Signing in',
+  summary: 'Confirm a sign-in that the console keeps',
+  details:
+    'Kept sign-ins are keys of `POST /tokens/console` and sessions with `keep`. For 15 minutes after a sign-in or a ' +
+    'proof they make what outlives them: keys, accounts, password links, webhooks, a second factor, another email. ' +
+    'Later they get 403 `proof_required`, whose `proof` is `key`, `password` or `provider`. Other keys and sessions ' +
+    'are never asked. Send the `key` that signed in, the `password`, or `secret` and `answer` of a sign-in with the ' +
+    'provider. An account with a second factor must send a code.',
+  body: json(Type.Object({ key: optional, password: optional, secret: optional, answer: optional, code })),
+  answers: { 200: Type.Object({ until: instant }, { title: 'Proved' }) },
+  errors: ['CONFLICT', 'NOT_OFFERED', 'UNAVAILABLE', ...CODE_ERRORS],
+  handler: async ({ principal, request, body }, { proofs }) => {
+    const { code, ...given } = await body()
+    const until = await proofs.prove(principal, { ...given, code: codeOf(code) }, request.remoteAddress)
+    return { status: 200, body: { until: iso(until) } }
   },
 })
 
@@ -163,5 +196,6 @@ export const authRoutes: readonly ContractRoute[] = [
   startProvider,
   finishProvider,
   setPassword,
+  prove,
   logout,
 ]

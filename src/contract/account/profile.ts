@@ -25,15 +25,19 @@ const update = route({
   access: 'authenticated',
   tag: 'Account',
   summary: 'Change name or email',
-  details: 'A key needs every scope. Only a session can change the email. An empty name removes it.',
+  details:
+    'A key needs every scope. Only a session can change the email, and a kept one needs a proof. An empty name removes it.',
   body: optionalJson(Type.Object({ email: optional, name: optional })),
   answers: { 200: UpdatedUser },
-  errors: ['CONFLICT', 'missing_scope', 'SESSION_REQUIRED'],
+  errors: ['CONFLICT', 'missing_scope', 'SESSION_REQUIRED', 'proof_required'],
   handler: async ({ body, principal }, services) => {
     services.scopes.check(principal, ...SCOPES)
     const { email, name } = await body()
     // An API key must not change the email, which is the name for sign-in.
-    if (email !== undefined) services.scopes.checkSession(principal)
+    if (email !== undefined) {
+      services.scopes.checkSession(principal)
+      await services.proofs.check(principal)
+    }
     const account = await services.accounts.setProfile(principal.account.id, { email, name })
     return { status: 200, body: { message: 'profile updated', ...(await accountView(services, account)) } }
   },

@@ -15,8 +15,9 @@ const setup = route({
   summary: 'Set up a second factor: a secret for an authenticator app',
   details: 'It takes effect when `/auth/2fa/enable` receives a code from it.',
   answers: { 200: Type.Object({ secret: text, otpauthUrl: text }, { title: 'SecondFactorSetup' }) },
-  errors: ['CONFLICT'],
-  handler: async ({ principal }, { secondFactor }) => {
+  errors: ['CONFLICT', 'proof_required'],
+  handler: async ({ principal }, { secondFactor, proofs }) => {
+    await proofs.check(principal)
     return { status: 200, body: await secondFactor.begin(principal.account) }
   },
 })
@@ -39,9 +40,10 @@ const enable = route({
       { title: 'SecondFactorEnabled' },
     ),
   },
-  errors: ['CONFLICT', ...CODE_ERRORS],
-  handler: async ({ principal, body }, { secondFactor }) => {
+  errors: ['CONFLICT', 'proof_required', ...CODE_ERRORS],
+  handler: async ({ principal, body }, { secondFactor, proofs }) => {
     const { code } = await body()
+    await proofs.check(principal)
     const recoveryCodes = await secondFactor.enable(principal.account.id, codeOf(code))
     return { status: 200, body: { enabled: true, recoveryCodes } }
   },

@@ -63,7 +63,8 @@ const generate = route({
   summary: 'Create an API key',
   details:
     'The only answer with the secret. A key can create keys only with its own scopes and no later expiry. Revoking a key ' +
-    'also revokes the keys that it created. An account with a second factor must send a code.\n\n' +
+    'also revokes the keys that it created. An account with a second factor must send a code. A sign-in that the ' +
+    'console keeps needs a proof (`POST /auth/proof`), except for an upload token.\n\n' +
     'With `maxUses` the key is an **upload token**, for a browser or program that uploads directly to the node. It can ' +
     'only call `POST /files`, `/files/directory-dag` and `/files/car`, within its limits of uses and bytes, with its ' +
     'cluster and expiry. A use counts when the upload is stored. Refused and aborted uploads do not count.',
@@ -101,15 +102,17 @@ const generate = route({
   answers: { 201: NewKey },
   errors: [
     ...(['CONFLICT', 'QUOTA_EXCEEDED', 'CLUSTER_NOT_ALLOWED', 'INVALID_TIMELOCK', 'TIMELOCK_NOT_ALLOWED'] as const),
-    ...CODE_ERRORS,
+    ...(['proof_required', ...CODE_ERRORS] as const),
   ],
-  handler: async ({ body, principal }, { keys, pins }) => {
+  handler: async ({ body, principal }, { keys, pins, proofs }) => {
     const { totpCode, twoFactorCode, cl: cluster, ...rest } = await body()
     const input = { ...rest, cluster }
     if (input.maxUses !== undefined) {
       await pins.checkTarget(principal.account.id, { cluster, timelock: input.timelock })
     }
-    const { secret, key } = await keys.generate(principal, input, codeOf(totpCode ?? twoFactorCode))
+    const { secret, key } = await keys.generate(principal, input, codeOf(totpCode ?? twoFactorCode), caller =>
+      proofs.check(caller),
+    )
     return { status: 201, body: presentNewKey(secret, key) }
   },
 })
@@ -173,8 +176,8 @@ const keepConsole = route({
   summary: 'Create the key that keeps a sign-in at the console',
   details:
     'It has the scopes and addresses of the key in use. It ends after twelve hours at most, at `POST /auth/logout`, or ' +
-    'with the next such request of that key. It does not count against the maximum number of keys, and creates ' +
-    'none itself. Refused for sessions, upload tokens and accounts with a second factor.',
+    'with the next such request of that key. It does not count against the maximum number of keys. The keys that it ' +
+    'creates, after a proof, belong to the key that signed in. Refused for itself, sessions, upload tokens and accounts with a second factor.',
   answers: { 201: NewKey },
   errors: ['CONFLICT', 'missing_scope', ...CODE_ERRORS],
   handler: async ({ principal }, { keys }) => {

@@ -93,10 +93,11 @@ const create = route({
     }),
   ),
   answers: { 201: NewAccount },
-  errors: ['CONFLICT'],
-  handler: async ({ body }, services) => {
-    const { accounts, keys } = services
+  errors: ['CONFLICT', 'proof_required'],
+  handler: async ({ body, principal }, services) => {
+    const { accounts, keys, proofs } = services
     const { email, plan, name = null, password } = await body()
+    await proofs.check(principal)
     const account = await accounts.create({ email, plan, name, ...(password !== undefined && { password }) })
     const { secret } = await keys.create(account.id, { name: 'default', scopes: SCOPES })
     return { status: 201, body: { ...(await presentAccount(services, account)), token: secret } }
@@ -211,10 +212,11 @@ const passwordLink = route({
     'former one. A link for an owner needs a session, because a key could outlive itself with it.',
   params,
   answers: { 201: Type.Object({ token: text, expiresAt: instant }) },
-  errors: ['NOT_FOUND', 'SESSION_REQUIRED'],
-  handler: async ({ param, principal }, { accounts, scopes }) => {
+  errors: ['NOT_FOUND', 'SESSION_REQUIRED', 'proof_required'],
+  handler: async ({ param, principal }, { accounts, scopes, proofs }) => {
     const { id, role } = await accounts.get(param('id'))
     if (role === 'owner') scopes.checkSession(principal)
+    await proofs.check(principal)
     const { token, expiresAt } = await accounts.makePasswordLink(id)
     return { status: 201, body: { token, expiresAt: iso(expiresAt) } }
   },

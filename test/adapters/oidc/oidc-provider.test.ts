@@ -144,6 +144,33 @@ const outages: readonly [what: string, fault: Fault][] = [
 ]
 
 describe('a sign-in with OpenID Connect', () => {
+  test('a proof is of a user whom the provider asked recently', () =>
+    withProvider(async (provider, node) => {
+      const prove = async (auth_time: unknown) => {
+        provider.fault.claims = claims => (auth_time === undefined ? claims : { ...claims, auth_time })
+        const { url, secret } = await node.start(REDIRECT_URI, { isProof: true })
+        expect(new URL(url).searchParams.get('max_age')).toBe('0')
+        const { search } = await provider.signIn(url)
+        return node.finish({ redirectUri: REDIRECT_URI, secret, answer: search, isProof: true })
+      }
+      expect((await prove(now() - 890)).subject).toBe('ada')
+      // This provider does not say that it tells the time.
+      expect((await prove(undefined)).subject).toBe('ada')
+      for (const wrong of [now() - 960, now() + 960]) await expect(prove(wrong)).rejects.toMatchObject(REFUSED)
+      provider.fault.claims = claims => ({ ...claims, auth_time: 1 })
+      expect((await signIn(provider, node)).subject).toBe('ada')
+    }))
+
+  test('a proof needs the time from a provider that tells it', () =>
+    withProvider(async (provider, node) => {
+      provider.fault.metadata = metadata => ({ ...metadata, claims_supported: ['sub', 'auth_time'] })
+      const { url, secret } = await node.start(REDIRECT_URI, { isProof: true })
+      const { search: answer } = await provider.signIn(url)
+      await expect(node.finish({ redirectUri: REDIRECT_URI, secret, answer, isProof: true })).rejects.toMatchObject(
+        REFUSED,
+      )
+    }))
+
   test('yields issuer, subject, verified email and groups', () =>
     withProvider(async (provider, node) => {
       const { issuer } = provider

@@ -1,6 +1,6 @@
 import { useCallback, useContext, useEffect, useRef, useState } from 'preact/hooks'
 import { isHoldfastError } from '../../../client/index.ts'
-import { SessionContext } from '../session.ts'
+import { type PageSession, SessionContext } from '../session.ts'
 import { wordsFor } from '../words.ts'
 
 export interface LoadState<Value> {
@@ -73,6 +73,24 @@ export function useLoad<Value>(
   return { ...state, reload }
 }
 
+/** Runs an action. If the server asks for a proof, asks the user for it and runs the action again. */
+async function confirmed(act: () => Promise<unknown>, session: PageSession | null): Promise<void> {
+  try {
+    await act()
+    return
+  } catch (error) {
+    if (session === null || !isHoldfastError(error, 'proof_required')) throw error
+    if (!(await session.prove(String(error.details.proof))))
+      throw new Error('Nothing was done, because you did not confirm')
+  }
+  try {
+    await act()
+  } catch (error) {
+    if (!isHoldfastError(error, '2fa_invalid')) throw error
+    throw new Error('Your sign-in is confirmed. Wait for the next code of your app, and enter that one')
+  }
+}
+
 export interface Action {
   isBusy: boolean
   error: string | null
@@ -86,13 +104,14 @@ export function useAction(): Action {
   const [error, setError] = useState<string | null>(null)
   const running = useRef(false)
   const failure = useFailure()
+  const session = useContext(SessionContext)
   const run = async (act: () => Promise<unknown>): Promise<boolean> => {
     if (running.current) return false
     running.current = true
     setBusy(true)
     setError(null)
     try {
-      await act()
+      await confirmed(act, session)
       return true
     } catch (error) {
       setError(failure(error))
