@@ -255,11 +255,19 @@ export interface Engine extends Border, AsyncDisposable {
   stats(): Promise<EngineStats>
   /**
    * Prepares for {@link Engine.stop}. From now on `/ready` answers 503, and other nodes send no new requests. Ends
-   * running verifications, backups and reconciliations with `ABORTED`. All other calls continue, which gives load
-   * balancers time to react.
-   * @example await engine.announceStop()
+   * running verifications, backups and reconciliations with `ABORTED`. All other calls continue.
+   *
+   * With `noticeMs`, resolves once load balancers that ask `/ready`, and other nodes, have had time to react, after
+   * `noticeMs` at the latest. Without either, resolves at once.
+   * @example await engine.announceStop({ noticeMs: 30_000 })
    */
-  announceStop(): Promise<void>
+  announceStop(options?: { noticeMs?: number }): Promise<void>
+  /**
+   * Resolves when the gateway responses of other nodes that read from this node at the time of the call have ended. With
+   * `isLast`, other nodes begin no more. Resolves at once for a single node, and soon after the signal aborts.
+   * @example await engine.readsEnded({ signal: AbortSignal.timeout(60_000) })
+   */
+  readsEnded(options?: { isLast?: boolean; signal?: AbortSignal }): Promise<void>
   /**
    * Returns the bytes of all blocks that are being sent to clients, and their limit.
    * @example const { used, limit } = await engine.answerMemory()

@@ -26,7 +26,7 @@ export async function createEngine(options: EngineOptions): Promise<Engine> {
 }
 
 function engineOf(setup: Setup, modules: Modules): Engine {
-  const { dataDir, config, events, activity, longRuns, ending } = setup
+  const { dataDir, config, events, activity, longRuns, ending, probes } = setup
   const access = modules.get(M.access)
   const clusters = modules.get(M.clusters)
   const { memory, apart } = modules.get(M.earlyGateway)
@@ -35,6 +35,7 @@ function engineOf(setup: Setup, modules: Modules): Engine {
   const { collector, verifier } = modules.get(M.content)
   const { statistics, backups, reconciler } = modules.get(M.upkeep)
   const { node, takedowns } = modules.get(M.network)
+  const { member } = modules.get(M.nodes)
   const fleetNodes = modules.get(M.storage).shared?.fleet?.nodes
   let stopping: Promise<void> | null = null
   const stop = async (): Promise<void> => {
@@ -130,11 +131,16 @@ function engineOf(setup: Setup, modules: Modules): Engine {
     },
     stats: () => statistics.read(),
     answerMemory: async () => ({ used: memory.used, limit: memory.limit }),
-    announceStop: async () => {
+    announceStop: async ({ noticeMs = 0 } = {}) => {
       ending.isAnnounced = true
       // A server otherwise waits for the requests that started them. `stop` waits for their end.
       void longRuns.stop()
-      if (stopping === null) await modules.get(M.nodes).member?.leave()
+      if (stopping !== null) return
+      await member?.leave()
+      if (noticeMs > 0) await probes.noticed(noticeMs, (await member?.hasOthers()) ?? false)
+    },
+    readsEnded: async ({ isLast = false, signal = new AbortController().signal } = {}) => {
+      if (stopping === null) await member?.readsEnded({ isLast, signal })
     },
     stop: () => {
       stopping ??= stop()

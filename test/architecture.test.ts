@@ -308,9 +308,16 @@ describe('architecture', () => {
 
   test('adapters import src and shared adapters only by their public modules', () => {
     const adapterOf = (path: string): string => path.split('/').slice(0, 2).join('/')
-    const names = ['errors', 'host-name', 'known-fields', 'near-names', 'public-notice', 'sources', 'version'].map(
-      name => `domain/${name}`,
-    )
+    const names = [
+      'clock',
+      'errors',
+      'host-name',
+      'known-fields',
+      'near-names',
+      'public-notice',
+      'sources',
+      'version',
+    ].map(name => `domain/${name}`)
     const light = [...names, 'ipld/cid', 'concurrency/turns', 'concurrency/work', 'wiring/loaded-handlers'].map(
       name => `src/${name}.ts`,
     )

@@ -8,6 +8,10 @@ const takedowns = 'test/gateway/policy/takedowns.test.ts'
 const takedownFile = 'test/gateway/policy/takedown-file.test.ts'
 const withheld = 'test/content/withholding-model.test.ts'
 const readers = 'test/adapters/node-http/readers.test.ts'
+const graceful = 'test/adapters/node-http/graceful-stop.test.ts'
+const stoppingNode = 'test/adapters/fleet/stopping-node.test.ts'
+const withoutDatabase = 'test/adapters/fleet/without-database.test.ts'
+const probes = 'test/http/readiness-probes.test.ts'
 const readiness = 'test/gateway/site/readiness.test.ts'
 const turns = '      if (turn !== null) await turn\n'
 
@@ -301,7 +305,7 @@ export const gatewayPromises: readonly KeptPromise[] = [
     file: 'src/wiring/gateway-module.ts',
     find: "if (shared?.changes.health.problem === 'no-claim') return 'no-claim'",
     replace: "if ((shared?.changes.health.problem ?? null) !== null) return 'no-claim'",
-    test: { file: 'test/adapters/fleet/without-database.test.ts', name: 'leaves its gateway ready' },
+    test: { file: withoutDatabase, name: 'leaves its gateway ready' },
   },
   {
     promise: 'the gateway turns away load balancers before it stops',
@@ -325,9 +329,93 @@ export const gatewayPromises: readonly KeptPromise[] = [
     test: { file: readiness, name: 'belongs to the content on a content host' },
   },
   {
+    promise: 'a stop takes requests while an answer is open',
+    file: 'adapters/node-http/graceful-stop.ts',
+    find: 'Promise.all([answersEnded(server), readers?.answersEnded(), engine.readsEnded({ signal })])',
+    replace: 'Promise.resolve(signal)',
+    test: { file: graceful, name: 'takes requests until the open answers have ended' },
+  },
+  {
+    promise: 'a stop ends when its time is over',
+    file: 'adapters/node-http/graceful-stop.ts',
+    find: '    late.abort()\n    resolve()\n',
+    replace: '',
+    test: { file: graceful, name: 'closes the port when its time is over' },
+  },
+  {
+    promise: 'a stop ends at once if nothing is open',
+    file: 'adapters/node-http/graceful-stop.ts',
+    find: 'await Promise.race([work(late.signal), promise])',
+    replace: 'await promise',
+    test: { file: graceful, name: 'ends at once if nothing is open' },
+  },
+  {
+    promise: 'a stop lets other nodes begin no more responses before its port closes',
+    file: 'adapters/node-http/graceful-stop.ts',
+    find: 'engine.readsEnded({ isLast: true, signal })',
+    replace: 'engine.readsEnded({ signal })',
+    test: { file: graceful, name: 'waits for other nodes that read, which begin no more' },
+  },
+  {
+    promise: 'a drain keeps bytes that a slow client has not taken',
+    file: 'adapters/node-http/open-answers.ts',
+    find: '  for (const socket of sockets) socket.destroy = () => socket\n',
+    replace: '',
+    test: { file: graceful, name: 'lets a client take the end of an answer slowly' },
+  },
+  {
+    promise: 'a node waits for the responses of another node that read from it',
+    file: 'adapters/fleet/node-readings.ts',
+    find: '    await Promise.race([readings.ended(node), aborted(signal)])\n',
+    replace: '    void [aborted, signal]\n',
+    test: { file: stoppingNode, name: 'waits for responses of other nodes that read from it' },
+  },
+  {
+    promise: 'other nodes begin no responses that read from a node about to end',
+    file: 'adapters/fleet/fleet-member.ts',
+    find: '      readings.check(id, run)\n',
+    replace: '',
+    test: { file: stoppingNode, name: 'waits for responses of other nodes that read from it' },
+  },
+  {
+    promise: 'a node that has started again is read from',
+    file: 'adapters/fleet/node-readings.ts',
+    find: 'this.#closed.get(node) !== run',
+    replace: '!this.#closed.has(node)',
+    test: { file: stoppingNode, name: 'waits for responses of other nodes that read from it' },
+  },
+  {
+    promise: 'the gateway of each node serves the content of all nodes without the database',
+    file: 'adapters/fleet/fleet-member.ts',
+    find: "    if (!isHoldfastError(error, 'UNAVAILABLE')) throw error\n",
+    replace: '    throw error\n',
+    test: { file: withoutDatabase, name: 'serves the content of each node through every node' },
+  },
+  {
+    promise: 'content that expires is cached no longer, even without the database',
+    file: 'adapters/fleet/fleet-member.ts',
+    find: '        until ??= told\n',
+    replace: '        void told\n',
+    test: { file: withoutDatabase, name: 'serves the content of each node through every node' },
+  },
+  {
+    promise: 'a stop without load balancers and other nodes waits for none',
+    file: 'src/http/readiness-probes.ts',
+    find: 'if (watched.length === 0 && !hasOtherNodes) return',
+    replace: '',
+    test: { file: probes, name: 'takes no time if nothing asks /ready' },
+  },
+  {
+    promise: 'a stop waits until load balancers have noticed',
+    file: 'src/http/readiness-probes.ts',
+    find: '    if (isKnown()) return\n',
+    replace: '    return\n',
+    test: { file: probes, name: 'lasts until a load balancer was refused three times' },
+  },
+  {
     promise: 'a stopping port answers the connections that wait',
     file: 'adapters/node-http/drain.ts',
-    find: '  if (server.listening) await queueEmptied(server, limit * ACCEPT_SHARE)\n',
+    find: '  if (server.listening) await queueEmptied(server, accepting)\n',
     replace: '',
     test: { file: readers, name: 'answer every connection that a stopping port has accepted' },
   },

@@ -767,8 +767,8 @@ const promises: readonly KeptPromise[] = [
   },
   {
     promise: 'a server announces its stop before it refuses requests',
-    file: 'adapters/cli/serve.ts',
-    find: '    await engine.announceStop()\n',
+    file: 'adapters/node-http/graceful-stop.ts',
+    find: '  await engine.announceStop({ noticeMs: drainMs / 2 })\n',
     replace: '',
     test: { file: 'test/adapters/cli/ready.test.ts', name: 'reports the stop first, while requests are still served' },
   },
@@ -1258,7 +1258,7 @@ const promises: readonly KeptPromise[] = [
   {
     promise: 'a node that is shutting down gets no new requests',
     file: 'src/engine.ts',
-    find: '      if (stopping === null) await modules.get(M.nodes).member?.leave()\n',
+    find: '      await member?.leave()\n',
     replace: '',
     test: { file: 'test/adapters/fleet/deaths.test.ts', name: 'a node that is shutting down finishes' },
   },

@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import { type Logger, pino } from 'pino'
 import {
   checkConfig,
@@ -14,10 +13,10 @@ import { createConsole } from '../console/index.ts'
 import {
   connectionsOfEach,
   createServer,
-  drain,
   PrometheusMetrics,
   type Readers,
   startReaders,
+  stopGracefully,
   watchLoop,
 } from '../node-http/index.ts'
 import { openTelemetry } from '../opentelemetry/index.ts'
@@ -35,8 +34,6 @@ import { type Environment, LEAST_MEMORY_BYTES, readServerSettings, type ServerSe
 import { untilSignalled } from './signals.ts'
 import { type Addresses, firstStartLines, type OwnerKey, startLines } from './start-message.ts'
 
-/** Maximum time in ms that requests in progress get to finish after a stop signal. */
-const DRAIN_MS = 10_000
 const BOOTSTRAP_VARIABLE = 'HOLDFAST_BOOTSTRAP_KEY'
 const TOO_LITTLE_MEMORY = `the process may use less memory than the minimum of ${LEAST_MEMORY_BYTES} bytes`
 const GATEWAY_WITHOUT_PORT = 'the gateway has no port of its own: content is served on that of the API, pages sandboxed'
@@ -100,10 +97,8 @@ export async function serve(args: readonly string[], env: Environment): Promise<
     print([...startLines(addresses), ...(ownerKey === null ? [] : firstStartLines(addresses, ownerKey))].join('\n'))
     writeCompiled()
     logger.info({ signal: await stopped }, 'stopping')
-    await engine.announceStop()
-    // Serves a while longer, so that load balancers notice the stop. Another signal ends the process at once.
-    await sleep(settings.drainSeconds * 1_000)
-    await Promise.all([drain(server, DRAIN_MS), readers?.stop(DRAIN_MS)])
+    // Another signal ends the process at once.
+    await stopGracefully(engine, { server, readers, drainMs: settings.drainSeconds * 1_000 })
     endMetrics()
     await endWatch()
   } finally {

@@ -26,7 +26,7 @@ export interface ServerSettings extends Settings {
   isGatewayPortGiven: boolean
   /** 0 for none. Undefined for one thread per core, up to four, if there is enough memory. */
   gatewayThreads: number | undefined
-  /** Time that the server keeps serving after a stop signal, while `/ready` reports that it stops. */
+  /** Longest time for open answers after a stop signal, while `/ready` reports that the server stops. */
   drainSeconds: number
   logLevel: string
   bootstrapKey: string | undefined
@@ -43,6 +43,8 @@ const DEFAULT_HOST = '127.0.0.1'
 const DEFAULT_PORT = 4100
 const LAST_PORT = 65_535
 const MOST_GATEWAY_THREADS = 32
+/** Long enough for a download of some minutes, and for those that begin meanwhile. */
+const DEFAULT_DRAIN_SECONDS = 120
 const MOST_DRAIN_SECONDS = 300
 /** Least memory in bytes with which a server is tested. */
 export const LEAST_MEMORY_BYTES = 256 * 1024 ** 2
@@ -121,7 +123,7 @@ function readMemory(text: string | undefined): number | undefined {
 }
 
 function readDrainSeconds(text: string | undefined): number {
-  if (text === undefined) return 0
+  if (text === undefined) return DEFAULT_DRAIN_SECONDS
   const seconds = /^\d{1,3}$/.test(text) ? Number(text) : Number.NaN
   if (seconds <= MOST_DRAIN_SECONDS) return seconds
   throw usageError(`HOLDFAST_DRAIN_SECONDS must be a number from 0 to ${MOST_DRAIN_SECONDS}`)

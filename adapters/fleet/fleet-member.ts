@@ -7,6 +7,7 @@ import { receiveForwarded } from './forwarded.ts'
 import { NODE_BLOCKS_PATH, nodeBlocks } from './node-blocks.ts'
 import { openNodeClient } from './node-client.ts'
 import { nodeReader } from './node-reader.ts'
+import { NODE_READINGS_PATH, NodeReadings, nodeReadings, readingsEnded } from './node-readings.ts'
 import { NodeSender } from './node-sender.ts'
 import { type NodeContent, OtherContent } from './other-content.ts'
 import { ForwardingNodes } from './other-nodes.ts'
@@ -16,22 +17,36 @@ export const fleetSystem: FleetSystem = { join: memberOf }
 function memberOf(parts: FleetParts): FleetMember {
   const { nodes, clusters, live, secret, self, run, clock } = parts
   const http = openNodeClient()
-  const sender = new NodeSender({ self, known: isFresh => nodes.all(isFresh), client: http, secret, clock })
+  const known = lastKnown(nodes)
+  const sender = new NodeSender({ self, known, client: http, secret, clock })
   const blocks = nodeBlocks(clusters, live)
+  const readings = new NodeReadings()
+  const runOf = async (id: string): Promise<string | null> => (await known()).find(node => node.id === id)?.run ?? null
+  const ended = nodeReadings(readings, runOf)
+  const others = async () => (await known()).filter(({ id, isThere }) => id !== self && isThere)
+  const means = { sender, readings, known, others }
   return {
-    content: new OtherContent(cid => open(parts, sender, cid)),
+    content: new OtherContent(cid => open(parts, means, cid)),
     readerOf: id => nodeReader(sender, id, clock),
     find: async cid => {
-      const other = (await placesOf(parts, cid)).find(({ isLost }) => !isLost)
+      const other = (await placesOf(parts, known, cid)).find(({ isLost }) => !isLost)
       return other === undefined ? null : { source: nodeReader(sender, other.id, clock) }
     },
     forwarding: newSlots => new ForwardingNodes({ clusters, sender, slots: newSlots(), handOvers: newSlots() }),
     receiving: (api, otherwise) => {
-      const answer: ApiHandler = request => (request.path.startsWith(NODE_BLOCKS_PATH) ? blocks(request) : api(request))
+      const answer: ApiHandler = request => {
+        if (request.path.startsWith(NODE_BLOCKS_PATH)) return blocks(request)
+        return request.path === NODE_READINGS_PATH ? ended(request) : api(request)
+      }
       return receiveForwarded({ self, run, secret, now: () => clock.now() }, answer, otherwise)
     },
     start: look => nodes.start(look),
     leave: () => nodes.leave(),
+    hasOthers: async () => (await others().catch(() => [])).length > 0,
+    readsEnded: async how => {
+      const asked = (await others().catch(() => [])).map(({ id }) => readingsEnded(sender, id, how))
+      await Promise.all(asked)
+    },
     stop: async () => {
       await nodes.stop()
       await http.close()
@@ -39,30 +54,79 @@ function memberOf(parts: FleetParts): FleetMember {
   }
 }
 
-async function placesOf({ places, nodes, self, clock }: FleetParts, cid: CID) {
+/** Returns the nodes as the database last listed them, because blocks are still read while it cannot be reached. */
+function lastKnown(nodes: FleetParts['nodes']): (isFresh?: boolean) => Promise<KnownNode[]> {
+  let last: KnownNode[] | null = null
+  return async isFresh => {
+    try {
+      last = await nodes.all(isFresh)
+      return last
+    } catch (error) {
+      if (last === null) throw error
+      return last
+    }
+  }
+}
+
+type KnownNode = Awaited<ReturnType<FleetParts['nodes']['all']>>[number]
+
+interface Means {
+  sender: NodeSender
+  readings: NodeReadings
+  known: (isFresh?: boolean) => Promise<KnownNode[]>
+  others: () => Promise<KnownNode[]>
+}
+
+interface FoundPlace extends KnownNode {
+  liveUntil: number | null
+  isRoot: boolean
+}
+
+async function placesOf({ places, self, clock }: FleetParts, known: Means['known'], cid: CID): Promise<FoundPlace[]> {
   const found = await places.find(cid.multihash.bytes, clock.now())
-  const known = await nodes.all()
+  const nodes = await known()
   const others = found.flatMap(place => {
-    const other = known.find(({ number }) => number === place.node)
+    const other = nodes.find(({ number }) => number === place.node)
     return other === undefined || other.id === self ? [] : [{ ...other, ...place }]
   })
   // Include unreachable nodes, because the content exists: a read must fail with `UNAVAILABLE`, not with `NOT_FOUND`.
   return [...others.filter(({ isThere }) => isThere), ...others.filter(({ isThere }) => !isThere)]
 }
 
+/** If the database cannot be reached, returns all other nodes: each knows what it may serve. */
+async function placesOrAll(parts: FleetParts, { known, others }: Means, cid: CID): Promise<FoundPlace[]> {
+  try {
+    return await placesOf(parts, known, cid)
+  } catch (error) {
+    if (!isHoldfastError(error, 'UNAVAILABLE')) throw error
+    const all = await others()
+    if (all.length === 0) throw error
+    return all.map(node => ({ ...node, isRoot: false, liveUntil: null }))
+  }
+}
+
 /**
  * Opens content for a visitor. For a file below a root, the node that has the file checks that a path to the file is
  * not taken down.
  */
-async function open(parts: FleetParts, sender: NodeSender, cid: CID): Promise<NodeContent | null> {
+async function open(parts: FleetParts, means: Means, cid: CID): Promise<NodeContent | null> {
+  const { sender, readings } = means
   const { clock } = parts
   let refusal: unknown = null
-  for (const { id, isRoot, liveUntil } of await placesOf(parts, cid)) {
-    if (isRoot) return { source: nodeReader(sender, id, clock), liveUntil }
+  for (const { id, run, isRoot, liveUntil } of await placesOrAll(parts, means, cid)) {
+    let release: (() => void) | null = null
     try {
-      const first = await nodeReader(sender, id, clock, cid).read(cid)
-      return { source: startingWith(cid, first, nodeReader(sender, id, clock)), liveUntil }
+      readings.check(id, run)
+      release = readings.begin(id)
+      if (isRoot) return { source: nodeReader(sender, id, clock), liveUntil, release }
+      let until = liveUntil
+      const onLiveUntil = (told: number | null): void => {
+        until ??= told
+      }
+      const first = await nodeReader(sender, id, clock, { cid, onLiveUntil }).read(cid)
+      return { source: startingWith(cid, first, nodeReader(sender, id, clock)), liveUntil: until, release }
     } catch (error) {
+      release?.()
       refusal ??= isHoldfastError(error, 'NOT_FOUND') ? null : error
     }
   }

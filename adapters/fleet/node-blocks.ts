@@ -15,6 +15,9 @@ export const OPENED = 'opened'
 /** Status for a block that is missing from the disk or fails its hash. The other node tells it from a failure. */
 export const DAMAGED = 422
 
+/** Response header of an opened block: when its last record expires, in ms since the epoch. Absent for never. */
+export const LIVE_UNTIL_HEADER = 'holdfast-live-until'
+
 /**
  * Without a query, serves any block: the requesting node knows a live root that needs the block, and verifies the
  * block. With the query {@link OPENED}, serves only blocks of this node's live roots.
@@ -26,8 +29,13 @@ export function nodeBlocks(
   return async ({ path, query, signal }) => {
     try {
       const cid = parseCid(path.slice(NODE_BLOCKS_PATH.length))
-      const bytes = await (query === OPENED ? openBlock(live, cid, signal) : readBlock(clusters, cid, signal))
-      const headers = { 'content-type': 'application/vnd.ipld.raw', 'content-length': String(bytes.length) }
+      const served = query === OPENED ? openBlock(live, cid, signal) : readBlock(clusters, cid, signal)
+      const { bytes, liveUntil } = await served
+      const headers = {
+        'content-type': 'application/vnd.ipld.raw',
+        'content-length': String(bytes.length),
+        ...(liveUntil !== null && { [LIVE_UNTIL_HEADER]: String(liveUntil) }),
+      }
       return { status: 200, headers, body: bytes }
     } catch (error) {
       if (isHoldfastError(error, 'BLOCK_DAMAGED')) return { status: DAMAGED, headers: {}, body: null }
@@ -36,11 +44,16 @@ export function nodeBlocks(
   }
 }
 
-async function openBlock(live: Pick<LiveContent, 'lease'>, cid: CID, signal: AbortSignal): Promise<Uint8Array> {
+interface ServedBlock {
+  bytes: Uint8Array
+  liveUntil: number | null
+}
+
+async function openBlock(live: Pick<LiveContent, 'lease'>, cid: CID, signal: AbortSignal): Promise<ServedBlock> {
   const leased = live.lease(cid)
   if (leased === null) throw new HoldfastError('CID_NOT_FOUND', `block ${cid} is not on this node`)
   try {
-    return await leased.source.read(cid, { signal })
+    return { bytes: await leased.source.read(cid, { signal }), liveUntil: leased.liveUntil }
   } finally {
     leased.release()
   }
@@ -50,11 +63,11 @@ async function readBlock(
   clusters: Pick<ClusterRegistry, 'backends' | 'readerOf' | 'absent'>,
   cid: CID,
   signal: AbortSignal,
-): Promise<Uint8Array> {
+): Promise<ServedBlock> {
   for (const { id } of clusters.backends) {
     try {
       const bytes = await clusters.readerOf(id)?.read(cid, { signal })
-      if (bytes !== undefined) return bytes
+      if (bytes !== undefined) return { bytes, liveUntil: null }
     } catch (error) {
       if (!isHoldfastError(error, 'NOT_FOUND')) throw error
     }

@@ -5,23 +5,26 @@ import { takenDown } from '../../src/content/live-content.ts'
 import type { Clock } from '../../src/domain/clock.ts'
 import { HoldfastError, isHoldfastError } from '../../src/domain/errors.ts'
 import { wholeUpTo } from '../../src/domain/sources.ts'
-import { DAMAGED, NODE_BLOCKS_PATH, OPENED } from './node-blocks.ts'
+import { DAMAGED, LIVE_UNTIL_HEADER, NODE_BLOCKS_PATH, OPENED } from './node-blocks.ts'
 import { NO_CLIENT, type NodeSender } from './node-sender.ts'
 
 const READ_MS = 20_000
 /** In bytes. */
 const LONGEST_BLOCK = 4 * 1024 * 1024
 
-/**
- * @param opened a block that a visitor requested by its own CID. The node serves this block only if a live root
- * contains the block.
- */
-export function nodeReader(sender: NodeSender, node: string, clock: Clock, opened?: CID): BlockSource {
+/** A block that a visitor requested by its own CID. The node serves it only if a live root contains it. */
+interface Opened {
+  cid: CID
+  /** Called with the end of the last record, in ms since the epoch; null if a record never expires. */
+  onLiveUntil: (liveUntil: number | null) => void
+}
+
+export function nodeReader(sender: NodeSender, node: string, clock: Clock, opened?: Opened): BlockSource {
   const late = () => new HoldfastError('UNAVAILABLE', `the node ${node} does not answer`)
   return new CheckedSource({
     read: (cid, { signal } = {}) => {
-      const query = opened?.equals(cid) === true ? `?${OPENED}` : ''
-      return within({ clock, ms: READ_MS, late, signal }, ended => read({ sender, node, cid, query }, ended))
+      const asked = opened?.cid.equals(cid) === true ? opened : null
+      return within({ clock, ms: READ_MS, late, signal }, ended => read({ sender, node, cid, opened: asked }, ended))
     },
   })
 }
@@ -30,27 +33,32 @@ interface BlockRequest {
   sender: NodeSender
   node: string
   cid: CID
-  query: string
+  opened: Opened | null
 }
 
 /** Throws a HoldfastError `GONE` or `LEGAL_REASONS` if every path to the opened block is taken down. */
 async function read(request: BlockRequest, signal: AbortSignal): Promise<Uint8Array> {
   const { node, cid } = request
-  const { status, bytes } = await ask(request, signal)
-  if (status === 200) return bytes
+  const { status, bytes, liveUntil } = await ask(request, signal)
+  if (status === 200) {
+    request.opened?.onLiveUntil(liveUntil)
+    return bytes
+  }
   if (status === 410 || status === 451) throw takenDown(cid, status)
   if (status === 404) throw new HoldfastError('NOT_FOUND', `block ${cid} is not on the node ${node}`)
   if (status === DAMAGED) throw new HoldfastError('BLOCK_DAMAGED', `block ${cid} is damaged on the node ${node}`)
   throw new HoldfastError('UNAVAILABLE', `the node ${node} answered ${status} for block ${cid}`)
 }
 
-async function ask({ sender, node, cid, query }: BlockRequest, signal: AbortSignal) {
+async function ask({ sender, node, cid, opened }: BlockRequest, signal: AbortSignal) {
+  const query = opened === null ? '' : `?${OPENED}`
   try {
     const asked = { method: 'GET', target: `${NODE_BLOCKS_PATH}${cid}${query}`, headers: {}, body: null, signal }
     const answer = await sender.send(node, { ...asked, client: NO_CLIENT, whileLeaving: true })
     const bytes = await wholeUpTo(answer.body, LONGEST_BLOCK)
     if (bytes === null) throw new HoldfastError('BLOCK_DAMAGED', 'the answer is larger than a block may be')
-    return { status: answer.status, bytes }
+    const until = answer.headers[LIVE_UNTIL_HEADER]
+    return { status: answer.status, bytes, liveUntil: until === undefined ? null : Number(until) }
   } catch (cause) {
     signal.throwIfAborted()
     // A read changes nothing, so report a lost answer as a failure and not as an unknown outcome.

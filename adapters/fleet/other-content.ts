@@ -6,6 +6,8 @@ import { isInline } from '../../src/ipld/cid.ts'
 
 export interface NodeContent {
   source: BlockSource
+  /** Called when the response has ended. */
+  release: () => void
   /** Expiry of the content's last record, in ms since the epoch. Null if a record never expires. */
   liveUntil: number | null
 }
@@ -31,13 +33,13 @@ export class OtherContent implements ContentOrigin {
   async open(root: CID, signal: AbortSignal): Promise<HeldContent | null> {
     const found = isInline(root) ? null : await this.#find(root)
     if (found === null) return null
-    const { source, liveUntil } = found
+    const { source, liveUntil, release } = found
     return {
       isLocal: false,
       liveUntil,
       get: cid => this.#reads.hold(1, () => source.read(cid, { signal })),
       sizeOf: () => null,
-      release: () => undefined,
+      release,
     }
   }
 }

@@ -8,6 +8,7 @@ import { beginToLoad } from '../../src/wiring/loaded-handlers.ts'
 import { type Refusal, refusalText, refuse } from './bare-refusal.ts'
 import { Connections, connectionsFor, descriptorLimit } from './connections.ts'
 import { createGatewayExchange, type Exchange } from './node-exchange.ts'
+import { noteAnswer } from './open-answers.ts'
 
 /** Load balancers close idle connections earlier, so they never reuse one that the server is closing. */
 const KEEP_ALIVE_MS = 65_000
@@ -63,6 +64,7 @@ export function serverFor(exchange: Exchange, maxConnections = connectionsFor(de
     const { socket } = incoming
     pipelines.enter(socket, outgoing, () => {
       connections.answering(socket, outgoing)
+      noteAnswer(server, outgoing)
       if (connections.isSurplus(socket)) refuseSurplus(outgoing)
       else exchange(incoming, outgoing, invite)
     })

@@ -1,6 +1,7 @@
 export { connectionsOfEach, descriptorLimit } from './connections.ts'
 export { drain } from './drain.ts'
 export type { Labels, MetricFamily, Sample } from './exposition.ts'
+export { type GracefulStop, stopGracefully } from './graceful-stop.ts'
 export { createGatewayServer, type GatewayServerOptions } from './http-server.ts'
 export { type Stall, watchLoop } from './loop-watch.ts'
 export { createMetricsServer, type MeasuredEngine, type MetricsReaders } from './metrics-endpoint.ts'

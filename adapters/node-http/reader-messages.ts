@@ -18,10 +18,10 @@ export interface ReaderData {
 export const BEATS = 0
 export const THREAD = 1
 
-export type ReaderOrder = { kind: 'listen' } | { kind: 'end'; ms: number }
+export type ReaderOrder = { kind: 'listen' } | { kind: 'wait' } | { kind: 'end'; ms: number }
 
 export type ReaderTold =
-  | { kind: 'ready' | 'listening' }
+  | { kind: 'ready' | 'listening' | 'waited' }
   | { kind: 'line'; level: 'debug' | 'info' | 'warn' | 'error'; fields: object; message: string }
   | { kind: 'request'; observation: Parameters<Metrics['request']>[0] }
   | { kind: 'finished'; work: FinishedWork }

@@ -6,6 +6,7 @@ import { readingIn } from '../../src/wiring/reading.ts'
 import { BACKLOG } from './connections.ts'
 import { drain } from './drain.ts'
 import { createGatewayServer } from './http-server.ts'
+import { answersEnded } from './open-answers.ts'
 import { BEATS, type ReaderData, type ReaderOrder, type ReaderTold, THREAD } from './reader-messages.ts'
 import { ownThread } from './thread-time.ts'
 
@@ -69,6 +70,8 @@ const server = createGatewayServer(opened.gateway, { maxConnections, metrics })
 parentPort?.on('message', (order: ReaderOrder) => {
   if (order.kind === 'end') {
     void end(order.ms)
+  } else if (order.kind === 'wait') {
+    void answersEnded(server).then(() => tellNow({ kind: 'waited' }))
   } else if (!isEnding) {
     server.once('error', error => {
       throw error

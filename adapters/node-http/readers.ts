@@ -8,6 +8,7 @@ import { BACKLOG, connectionsOfEach } from './connections.ts'
 import { drain } from './drain.ts'
 import { createGatewayServer } from './http-server.ts'
 import { leavePort } from './leave-port.ts'
+import { answersEnded } from './open-answers.ts'
 import { readerSizes } from './reader-sizes.ts'
 import { isSoleListener } from './sole-listener.ts'
 import { type ReaderListeners, ReaderThread } from './started-reader.ts'
@@ -46,6 +47,8 @@ const FIELDS: Fields<ReadersOptions> = {
 /** The threads that serve a gateway. */
 export interface Readers {
   readonly port: number
+  /** Resolves when the answers that the gateway gives at the time of the call have ended. */
+  answersEnded(): Promise<void>
   /** Waits for all requests to end, but not longer than `ms`, then ends the threads. Stop the engine afterwards. */
   stop(ms: number): Promise<void>
 }
@@ -158,6 +161,11 @@ class ReaderPool implements Readers {
 
   #cannotListen(reason: string, cause?: Error): HoldfastError {
     return new HoldfastError('UNAVAILABLE', `cannot listen on ${this.#host}:${this.port}: ${reason}`, { cause })
+  }
+
+  async answersEnded(): Promise<void> {
+    const threads = [...this.#threads].map(thread => thread.answersEnded())
+    await Promise.all([...[...this.#fronts].map(answersEnded), ...threads])
   }
 
   async stop(ms: number): Promise<void> {

@@ -37,6 +37,7 @@ export class ReaderThread {
   /** Time when the thread started listening, in ms since the epoch. */
   listeningSince = Number.POSITIVE_INFINITY
   #isReady = false
+  readonly #waited = Promise.withResolvers<void>()
   #lastBeat = 0
   #silentMs = 0
 
@@ -67,6 +68,7 @@ export class ReaderThread {
         else if (told.kind === 'request') metrics?.request(told.observation)
         else if (told.kind === 'finished') metrics?.finished?.(told.work)
         else if (told.kind === 'sent') metrics?.sent('gateway', told.bytes)
+        else if (told.kind === 'waited') this.#waited.resolve()
         else if (told.kind === 'ready') {
           this.#isReady = true
           onReady(this)
@@ -90,6 +92,12 @@ export class ReaderThread {
 
   listen(): void {
     this.#worker.postMessage({ kind: 'listen' } satisfies ReaderOrder)
+  }
+
+  /** Resolves when the answers that the thread gives at the time of the first call have ended. */
+  async answersEnded(): Promise<void> {
+    this.#worker.postMessage({ kind: 'wait' } satisfies ReaderOrder)
+    await Promise.race([this.#waited.promise, this.ended])
   }
 
   /**

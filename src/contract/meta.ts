@@ -79,6 +79,7 @@ export const ready = route({
   answers: { 200: Ready, 503: Ready },
   handler: (_, { health, peers, clusters }) => {
     const status = health.status()
+    health.probed(status === 'ok')
     const { absent } = clusters
     const network = peers.publicNetwork() === 'no-peers' ? { network: 'no-peers' as const } : {}
     const reason = status === 'no-storage' ? health.storageProblem() : null

@@ -86,6 +86,8 @@ export interface Health {
   status(): NodeStatus
   /** Describes the storage failure without file paths. Null if all storage works. */
   storageProblem(): string | null
+  /** Notes an answer to a load balancer. */
+  probed(isReady: boolean): void
 }
 export type Clusters = Pick<ClusterRegistry, 'allowed' | 'absent' | 'isExternal'>
 export type Plans = Pick<PlanCatalogue, 'names' | 'get'>

@@ -48,6 +48,13 @@ export interface FleetMember {
   start(onBeat: () => void): Promise<void>
   /** Asks the other nodes to send no new requests to this node. */
   leave(): Promise<void>
+  /** Returns whether another node runs. */
+  hasOthers(): Promise<boolean>
+  /**
+   * Resolves when the responses of other nodes that read from this node at the time of the call have ended. With
+   * `isLast`, these nodes begin no more responses that need this run of this node.
+   */
+  readsEnded(options: { isLast: boolean; signal: AbortSignal }): Promise<void>
   stop(): Promise<void>
 }
 

@@ -73,7 +73,12 @@ export function makeGateway(setup: Setup, below: Below) {
   const parts = { ...dependencies, metrics, opener, slots, egress: egress.tally, cap }
   const handler = createGateway({ ...parts, apart })
   const own = createGateway({ ...parts, options: { ...options, ownOrigin: true } })
-  const status = () => gatewayStatus(setup, below.storage)
+  /** Returns the readiness for a load balancer that asks. */
+  const readiness = (): GatewayStatus => {
+    const status = gatewayStatus(setup, below.storage)
+    setup.probes.answered('gateway', status === 'ok')
+    return status
+  }
   const behind = behindProxies(config.trustedProxies, logger)
   return {
     options,
@@ -85,8 +90,8 @@ export function makeGateway(setup: Setup, below: Below) {
     reader,
     handler,
     gateway: behind(handler),
-    ownGateway: behind(withReadiness(own, status, config.gateway.host ?? null)),
-    status,
+    ownGateway: behind(withReadiness(own, readiness, config.gateway.host ?? null)),
+    readiness,
   }
 }
 

@@ -81,7 +81,11 @@ function servicesOf(setup: Setup, { access, pins, upkeep, ...below }: Below): Se
     clusters: below.clusters.registry,
     sessionLists: access.sessionRegistry,
     peers: below.network,
-    health: { status: () => nodeStatus(setup, below.storage), storageProblem: below.storage.storageProblem },
+    health: {
+      status: () => nodeStatus(setup, below.storage),
+      storageProblem: below.storage.storageProblem,
+      probed: isReady => setup.probes.answered('api', isReady),
+    },
     collector: below.content.collector,
     verifier: below.content.verifier,
     takedowns: below.network.takedowns,

@@ -17,6 +17,7 @@ import type { FileSystem } from '../domain/file-system.ts'
 import { type Logger, silentLogger } from '../domain/logger.ts'
 import type { Metrics } from '../domain/metrics.ts'
 import { unknownKeys } from '../domain/near-names.ts'
+import { ReadinessProbes } from '../http/readiness-probes.ts'
 import type { EngineEvents } from '../pins/pin-types.ts'
 import { History } from '../upkeep/history.ts'
 import { RecentFailures } from '../upkeep/recent-failures.ts'
@@ -57,6 +58,7 @@ export interface Setup {
   longRuns: Activity
   /** `isAnnounced` becomes true when `announceStop` is called. */
   ending: { isAnnounced: boolean }
+  probes: ReadinessProbes
   /** Replaces `node:fs` for access to block files. */
   fileSystem: FileSystem | undefined
   threadPoolSize: number | undefined
@@ -112,6 +114,7 @@ export function setupOf(options: EngineOptions): Setup {
     activity: new Activity(),
     longRuns: new Activity(),
     ending: { isAnnounced: false },
+    probes: new ReadinessProbes(clock),
     fileSystem,
     threadPoolSize,
     memoryBytes,

@@ -120,7 +120,7 @@ function answer(
     egress: (rows: PaidBytes[]) => gateway.egress.add(rows),
     payers: ({ cid, rootId }: { cid: string; rootId: number }) =>
       gateway.egress.payersOf({ cid: cidOfText(cid), rootId }),
-    readiness: () => gateway.status(),
+    readiness: gateway.readiness,
     arrival: (cid: string) => gateway.arrivalOf(cidOfText(cid)),
     damaged: ({ cid, reason }: { cid: string; reason: string }) => {
       events.emit('block:damaged', { cid: cidOfText(cid), reason })

@@ -1,8 +1,15 @@
+import { once } from 'node:events'
+import http, { type IncomingMessage } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { NodeProcess } from './fleet-processes.ts'
 
 /** Bytes of the larger uploads. They arrive while a node stops. */
-const LARGE_BYTES = 2 * 1024 ** 2
+const LARGE_BYTES = 5 * 1024 ** 2
+
+const SMALL_BYTES = 100_000
+/** A slow download takes a minute. */
+const DOWNLOAD_BYTES = 60_000_000
+const BYTES_PER_SECOND = 1_000_000
 
 /** Pause of a client between two requests. */
 const PAUSE_MS = 10
@@ -17,16 +24,20 @@ export interface Answers {
 export class FleetLoad {
   readonly #node: NodeProcess
   readonly #url: string
+  readonly #gateway: string
   readonly #clusters: readonly string[]
+  /** CIDs of the slow downloads. */
+  readonly #large: string[] = []
   readonly #answers = new Map<string, Answers>()
   readonly #clients: Promise<void>[] = []
   #isEnding = false
   #sent = 0
 
   /** @param node whose key the clients use */
-  constructor(node: NodeProcess, url: string, clusters: readonly string[]) {
+  constructor(node: NodeProcess, proxy: { url: string; gateway: string }, clusters: readonly string[]) {
     this.#node = node
-    this.#url = url
+    this.#url = proxy.url
+    this.#gateway = proxy.gateway
     this.#clusters = clusters
   }
 
@@ -39,6 +50,20 @@ export class FleetLoad {
     return this
   }
 
+  /** Uploads content to each cluster, and reads the small files through the gateway. */
+  async startReading(): Promise<void> {
+    for (const cluster of this.#clusters) {
+      const small = await this.#stored(cluster, SMALL_BYTES)
+      this.#large.push(await this.#stored(cluster, DOWNLOAD_BYTES))
+      this.#repeat('read', () => this.#read(small))
+    }
+  }
+
+  /** Begins a slow download of the content of each cluster. */
+  beginDownloads(): void {
+    for (const cid of this.#large) this.#clients.push(this.#note('download', () => this.#download(cid)))
+  }
+
   /** Resolves when each client has its last answer. */
   async end(): Promise<Record<string, Answers>> {
     this.#isEnding = true
@@ -47,18 +72,48 @@ export class FleetLoad {
   }
 
   #repeat(kind: string, send: () => Promise<string>): void {
-    const answers = this.#answers.get(kind) ?? { counts: {}, longestMs: 0 }
-    this.#answers.set(kind, answers)
     const client = async (): Promise<void> => {
       while (!this.#isEnding) {
-        const begun = performance.now()
-        const status = await send().catch((error: Error) => `broken: ${error.cause ?? error}`)
-        answers.counts[status] = (answers.counts[status] ?? 0) + 1
-        answers.longestMs = Math.max(answers.longestMs, Math.round(performance.now() - begun))
+        await this.#note(kind, send)
         await sleep(PAUSE_MS)
       }
     }
     this.#clients.push(client())
+  }
+
+  async #note(kind: string, send: () => Promise<string>): Promise<void> {
+    const answers = this.#answers.get(kind) ?? { counts: {}, longestMs: 0 }
+    this.#answers.set(kind, answers)
+    const begun = performance.now()
+    const status = await send().catch((error: Error) => `broken: ${error.cause ?? error}`)
+    answers.counts[status] = (answers.counts[status] ?? 0) + 1
+    answers.longestMs = Math.max(answers.longestMs, Math.round(performance.now() - begun))
+  }
+
+  async #stored(cluster: string, bytes: number): Promise<string> {
+    const form = new FormData()
+    form.set('file', new Blob([cluster.padEnd(bytes, '.'), String(bytes)]), 'f')
+    const { json } = await this.#node.call<{ cid: string }>('POST', '/api/v3/files', form, { 'x-cluster': cluster })
+    return json.cid
+  }
+
+  async #read(cid: string): Promise<string> {
+    const answer = await fetch(`${this.#gateway}/ipfs/${cid}`)
+    await answer.arrayBuffer()
+    const isOfProxy = answer.status >= 500 && !answer.headers.has('access-control-allow-origin')
+    return `${answer.status}${isOfProxy ? ' proxy' : ''}`
+  }
+
+  /** Returns the status, and whether the connection broke. */
+  async #download(cid: string): Promise<string> {
+    const asked = http.get(`${this.#gateway}/ipfs/${cid}`, { agent: false })
+    const [answer] = (await once(asked, 'response')) as [IncomingMessage]
+    try {
+      for await (const chunk of answer) await sleep(((chunk as Buffer).length / BYTES_PER_SECOND) * 1_000)
+      return `${answer.statusCode}`
+    } catch {
+      return `${answer.statusCode} broken`
+    }
   }
 
   #upload(cluster: string, bytes: number): Promise<string> {

@@ -73,6 +73,10 @@ export function hasProxy(name: ProxyName): boolean {
 export interface FleetProxy {
   /** Base URL for the API. */
   url: string
+  /** Base URL for the gateway. */
+  gateway: string
+  /** Lines of its log that report errors. */
+  errors(): string[]
   stop(): Promise<void>
 }
 
@@ -107,7 +111,8 @@ export async function startFleetProxy(name: ProxyName, nodes: readonly Upstream[
     if (child.exitCode !== null) throw new Error(`${name} ended: ${log}`)
     await sleep(PAUSE_MS)
   }
-  return { url, stop }
+  const errors = (): string[] => log.split('\n').filter(line => /"level":"error"|upstream|error/i.test(line))
+  return { url, gateway: `http://127.0.0.1:${api + 1}`, errors, stop }
 }
 
 async function end(child: ChildProcess): Promise<void> {

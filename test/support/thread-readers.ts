@@ -1,16 +1,15 @@
-import { openPool, type ReadEngine, type ReadersOptions } from '../../adapters/node-http/readers.ts'
+import { openPool, type ReadEngine, type Readers, type ReadersOptions } from '../../adapters/node-http/readers.ts'
 import { type GatewayAnswer, portClient } from '../gateway/client.ts'
 
 const ENTRY = new URL('./reader-entry.ts', import.meta.url)
 
 /** Each answer says which thread gave it. */
-export interface ThreadReaders {
-  port: number
+export interface ThreadReaders extends Readers {
   /** Sends a GET over a new connection, so that the threads take turns. */
   get(path: string, headers?: Record<string, string>): Promise<GatewayAnswer>
   /** Repeats a request until each thread has answered it. Returns one answer of each. */
   getFromAll(path: string): Promise<GatewayAnswer[]>
-  stop(): Promise<void>
+  stop(ms?: number): Promise<void>
 }
 
 /** Starts reader threads. Resolves when all of them serve and this thread no longer does. */
@@ -41,5 +40,6 @@ export async function threadReaders(
   }
   await getFromAll('/')
   while ((await get('/').catch(() => null))?.header('x-thread') === undefined);
-  return { port, get, getFromAll, stop: () => pool.stop(0) }
+  const { answersEnded, stop } = pool
+  return { port, get, getFromAll, answersEnded: answersEnded.bind(pool), stop: (ms = 0) => stop.call(pool, ms) }
 }

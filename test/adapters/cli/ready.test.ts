@@ -1,4 +1,6 @@
+import { once } from 'node:events'
 import { writeFileSync } from 'node:fs'
+import http from 'node:http'
 import { join } from 'node:path'
 import { afterEach, describe, expect, test } from 'vitest'
 import { needsPostgres, startPostgres } from '../../support/postgres-server.ts'
@@ -24,6 +26,13 @@ describe('/ready of a server', () => {
     withTempDir(async dataDir => {
       const server = await started(dataDir, { HOLDFAST_DRAIN_SECONDS: '60' })
       expect(await statusAt(server, '/ready')).toEqual([200, 'ok'])
+      const open = http.request(`${server.api}/files`, {
+        method: 'POST',
+        headers: { 'x-api-key': KEY, 'content-type': 'multipart/form-data; boundary=b', 'content-length': '1000' },
+      })
+      open.on('error', () => undefined).flushHeaders()
+      await once(open, 'socket')
+      await statusAt(server, '/ready')
       server.signal('SIGTERM')
       await server.until(/"msg":"stopping"/)
       await expect.poll(() => statusAt(server, '/ready')).toEqual([503, 'stopping'])

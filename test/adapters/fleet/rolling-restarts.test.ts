@@ -1,14 +1,14 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { FleetLoad } from '../../support/fleet-load.ts'
 import { openNodeProcesses } from '../../support/fleet-processes.ts'
-import { hasProxy, PROXIES, type ProxyName, startFleetProxy } from '../../support/fleet-proxy.ts'
+import { type FleetProxy, hasProxy, PROXIES, type ProxyName, startFleetProxy } from '../../support/fleet-proxy.ts'
 import { needs } from '../../support/needs.ts'
 import { needsPostgres, startPostgres, type TestPostgres } from '../../support/postgres-server.ts'
 
 const isHeavy = (process.env.HOLDFAST_TEST_HEAVY ?? '') !== ''
 const options = isHeavy ? needsPostgres : needs(false, 'rolling restarts run with HOLDFAST_TEST_HEAVY=1 only')
-/** As in compose.fleet.yaml. */
-const DRAIN_SECONDS = 5
+/** The default of the server. */
+const DRAIN_SECONDS = Number(process.env.DRAIN ?? 120)
 /** Time after which each proxy has seen that a node is ready, as the guide says. */
 const CHECKED_MS = 2_000
 /** Statuses of the proxy itself. The free nginx does not notice that a node is stopping. */
@@ -35,10 +35,14 @@ describe.each([2, 3] as const)('%d nodes under load', options, count => {
     await postgres?.stop()
   })
 
-  const behind = async (name: ProxyName, run: (load: FleetLoad) => Promise<void>, loaded = clusters): Promise<void> => {
+  const behind = async (
+    name: ProxyName,
+    run: (load: FleetLoad, proxy: FleetProxy) => Promise<void>,
+    loaded = clusters,
+  ): Promise<void> => {
     const proxy = await startFleetProxy(name, fleet.nodes)
     try {
-      await run(new FleetLoad(fleet.a, proxy.url, loaded).start())
+      await run(new FleetLoad(fleet.a, proxy, loaded), proxy)
     } finally {
       await proxy.stop()
     }
@@ -48,9 +52,12 @@ describe.each([2, 3] as const)('%d nodes under load', options, count => {
     const options = { timeout: 300_000, ...needs(hasProxy(name), `there is no ${name}`) }
 
     test(`restart one by one without an error of the proxy: ${name}`, options, async () => {
-      await behind(name, async load => {
+      await behind(name, async (load, proxy) => {
+        load.start()
+        await load.startReading()
         for (const node of fleet.nodes) {
           const { server } = node
+          load.beginDownloads()
           server.signal('SIGTERM')
           expect(await server.ended()).toBe(0)
           await node.start()
@@ -58,7 +65,7 @@ describe.each([2, 3] as const)('%d nodes under load', options, count => {
           await new Promise(resolve => setTimeout(resolve, CHECKED_MS))
         }
         const answers = await load.end()
-        console.log(count, name, 'restarts', JSON.stringify(answers))
+        console.log(count, name, 'restarts', JSON.stringify(answers), proxy.errors().slice(0, 40))
         const { list, ...uploads } = countsOf(answers)
         expect(Object.keys(list ?? {})).toEqual(['200'])
         const found = Object.values(uploads).flatMap(counts => Object.keys(counts))
@@ -72,6 +79,7 @@ describe.each([2, 3] as const)('%d nodes under load', options, count => {
       await behind(
         name,
         async load => {
+          load.start()
           b.server.signal('SIGSTOP')
           await new Promise(resolve => setTimeout(resolve, 15_000))
           const ended = load.end()

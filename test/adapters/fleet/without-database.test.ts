@@ -1,11 +1,14 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { ApiHandler } from '../../../src/index.ts'
+import { pseudoRandom } from '../../support/bytes.ts'
 import { withFleet } from '../../support/fleet.ts'
 import { ManualClock } from '../../support/manual-clock.ts'
 import { needsPostgres, startPostgres, type TestPostgres } from '../../support/postgres-server.ts'
 
+const ABSENT = 'bafkreihdwdcefgh4dqkjv67uzcmw7ojee6xedzdetojuzjevtenxquvyku'
+
 async function get(handler: ApiHandler, path: string) {
-  const { status, body } = await handler({
+  const { status, headers, body } = await handler({
     method: 'GET',
     path,
     query: '',
@@ -14,7 +17,12 @@ async function get(handler: ApiHandler, path: string) {
     signal: new AbortController().signal,
     remoteAddress: '127.0.0.1',
   })
-  return { status, body }
+  const parts: Uint8Array[] = []
+  if (body !== null && typeof body !== 'string' && !(body instanceof Uint8Array)) {
+    for await (const part of body) parts.push(new Uint8Array(part))
+    return { status, headers, body: Buffer.concat(parts) }
+  }
+  return { status, headers, body }
 }
 
 describe('a fleet without its database', needsPostgres, () => {
@@ -23,6 +31,28 @@ describe('a fleet without its database', needsPostgres, () => {
     postgres = await startPostgres()
   })
   afterAll(() => postgres?.stop())
+
+  test('serves the content of each node through every node', async () => {
+    await withFleet(await postgres.fresh(), async ({ a, b, account }) => {
+      const content = pseudoRandom(3_000_000, 'without a database')
+      const { cid } = (await a.engine.pins.upload(content, { account })).record
+      const timelock = new Date(Date.now() + 3_600_000).toISOString()
+      const brief = (await a.engine.pins.upload(Buffer.from('an hour'), { account, timelock })).record.cid
+      expect((await get(b.engine.ownGateway, `/ipfs/${cid}`)).status).toBe(200)
+      await postgres.crash()
+      try {
+        const read = await get(b.engine.ownGateway, `/ipfs/${cid}`)
+        expect([read.status, content.equals(read.body as Buffer)]).toEqual([200, true])
+        const until = await get(b.engine.ownGateway, `/ipfs/${brief}`)
+        const age = Number(/max-age=(\d+)/.exec(until.headers['cache-control'] ?? '')?.[1])
+        expect([until.status, age <= 3_600]).toEqual([200, true])
+        // Only the database knows whether it is being fetched.
+        expect((await get(b.engine.ownGateway, `/ipfs/${ABSENT}`)).status).toBe(503)
+      } finally {
+        await postgres.start()
+      }
+    })
+  })
 
   test('leaves its gateway ready, but not its API', async () => {
     const clock = new ManualClock()
