@@ -8,6 +8,7 @@ import { clusters } from './clusters/clusters.ts'
 import { collect } from './collect.ts'
 import { type BenchCommand, parseCommand, UsageError } from './command-line.ts'
 import { cores } from './cores.ts'
+import { crowd } from './crowd.ts'
 import { dag } from './dag.ts'
 import { deletes } from './delete.ts'
 import { benchEnvironment, environmentLine, programLines } from './environment.ts'
@@ -41,6 +42,7 @@ const BENCHES: readonly Bench[] = [
   takedowns,
   list,
   search,
+  crowd,
   status,
   deletes,
   collect,

@@ -363,10 +363,17 @@ const promises: readonly KeptPromise[] = [
     test: kept('follow statements that no code of today'),
   },
   {
+    promise: 'a PostgreSQL search in another case does not read each record',
+    file: 'adapters/postgres/record-lists.ts',
+    find: 'this.#countFirst(list, inAny, SAMPLE, SAMPLE)',
+    replace: 'this.#countFirst(list, filter, SAMPLE, SAMPLE)',
+    test: { file: 'test/adapters/postgres/pages.test.ts', name: 'with a common word visit the list up to the page' },
+  },
+  {
     promise: 'a PostgreSQL search for a common word counts no further than needed',
     file: 'adapters/postgres/record-lists.ts',
-    find: 'this.#countFirst(list, filter, read, enough + 1)',
-    replace: 'this.#countFirst(list, filter, read, 1_000_000)',
+    find: 'this.#countByNames(question(), enough + 1)',
+    replace: 'this.#countByNames(question(), 1_000_000)',
     test: { file: 'test/adapters/postgres/pages.test.ts', name: 'with a common word visit the list up to the page' },
   },
   {
@@ -831,8 +838,8 @@ const promises: readonly KeptPromise[] = [
   {
     promise: 'a PostgreSQL search for a rare word does not read the list',
     file: 'adapters/postgres/record-lists.ts',
-    find: 'this.#rows(question, isCommon ? by : bySorting, limit, offset)',
-    replace: 'this.#rows(question, by, limit, offset)',
+    find: '{ by: isCommon ? by : bySorting, limit, offset }',
+    replace: '{ by, limit, offset }',
     test: pages('with a rare word visit its records alone'),
   },
   {
@@ -844,7 +851,7 @@ const promises: readonly KeptPromise[] = [
   },
   {
     promise: 'the number of records before a time leaves out newer ones of the same place',
-    file: 'adapters/postgres/record-lists.ts',
+    file: 'adapters/postgres/place-counts.ts',
     find: 'AND created_at >= ${time}\n',
     replace: 'AND created_at > ${time}\n',
     test: pages('by time count and skip few records, in'),
@@ -858,7 +865,7 @@ const promises: readonly KeptPromise[] = [
   },
   {
     promise: 'pages subtract expired records from places',
-    file: 'adapters/postgres/record-lists.ts',
+    file: 'adapters/postgres/place-counts.ts',
     find: 'SELECT created_at, id, -1, FALSE',
     replace: 'SELECT created_at, id, 0, FALSE',
     test: pages('visit at most one place of records'),

@@ -1,4 +1,4 @@
-import type { RecordFilter, RecordSearch } from '../../src/catalogue/records.ts'
+import type { NameMatch, RecordFilter, RecordSearch } from '../../src/catalogue/records.ts'
 import { folded, foldedNameWord, metaWord, nameWord, partWords } from '../../src/domain/search-words.ts'
 import { live } from './record-rows.ts'
 import type { SqlParam } from './sql.ts'
@@ -48,6 +48,8 @@ export interface SqlOrder {
    * read the list to the end.
    */
   bySorting: string
+  /** An order by the columns of the index that has the names. Equal times are in the order of commits. */
+  byNames: string
   /** SQL of a cursor as text. */
   cursor: string
   /** Adds the condition that a record is behind the cursor. */
@@ -65,6 +67,7 @@ export function orderOf(search: RecordSearch | undefined): SqlOrder {
     return {
       by: isOldestFirst ? 'created_at, id' : NEWEST_FIRST,
       bySorting: isOldestFirst ? 'created_at + 0, id' : 'created_at + 0 DESC, id DESC',
+      byNames: isOldestFirst ? 'created_at + 0, seq' : 'created_at + 0 DESC, seq DESC',
       cursor: "created_at || ' ' || id",
       startAfter: (conditions, cursor) => {
         const [, createdAt, id] = /^(-?\d{1,16}) (.+)$/.exec(cursor) ?? []
@@ -77,6 +80,7 @@ export function orderOf(search: RecordSearch | undefined): SqlOrder {
   return {
     by: isOldestFirst ? 'seq' : 'seq DESC',
     bySorting: isOldestFirst ? 'seq + 0' : 'seq + 0 DESC',
+    byNames: isOldestFirst ? 'seq' : 'seq DESC',
     cursor: 'seq::text',
     startAfter: (conditions, cursor) => {
       if (/^\d{1,16}$/.test(cursor)) conditions.add(`seq ${isBehind} ?`, Number(cursor))
@@ -99,6 +103,18 @@ export function isOfText({ search: { names, meta } }: Searching): boolean {
   return names.length > 0 || Object.keys(meta).length > 0
 }
 
+/** Returns whether an index has all that the search compares. */
+export function isOfNames({ multihash, search: { meta, multihashes } }: Searching): boolean {
+  return multihash === null && multihashes.length === 0 && Object.keys(meta).length === 0
+}
+
+/** Returns a search that ignores the case of names. */
+export function inAnyCase(filter: Searching): Searching {
+  const inAnyCase = { exact: 'iexact', iexact: 'iexact', partial: 'ipartial', ipartial: 'ipartial' } as const
+  const names = filter.search.names.map(({ text, match }) => ({ text, match: inAnyCase[match] }))
+  return { ...filter, search: { ...filter.search, names } }
+}
+
 /** Returns the conditions that an index of the list's order checks. */
 export function conditionsOf({ accountId, multihash, hasExpiration, now, search }: RecordFilter): Conditions {
   const conditions = new Conditions()
@@ -119,8 +135,8 @@ export function addBounds(conditions: Conditions, { before, after }: RecordSearc
 /**
  * Translates a search into SQL. The word index narrows the rows, and further conditions check the rest.
  *
- * @param isCommon true if the words match many records. PostgreSQL then reads the list in order up to the limit,
- * instead of sorting all matches.
+ * @param isCommon true if many records may match. PostgreSQL then reads the list in order up to the limit, instead of
+ * sorting all matches.
  */
 export function searchConditions(list: number, filter: Searching, isCommon = false): Conditions {
   const conditions = conditionsOf(filter)
@@ -135,19 +151,9 @@ export function addSearch(
 ): void {
   const { names, meta, types, statuses, multihashes } = filter.search
   const words: string[] = Object.entries(meta).map(([key, value]) => metaWord(list, key, value))
-  for (const { text, match } of names) {
-    if (match === 'exact') {
-      words.push(nameWord(list, text))
-      conditions.add('name = ?', text)
-    } else if (match === 'iexact') {
-      words.push(foldedNameWord(list, text))
-      conditions.add('folded_name = ?', folded(text))
-    } else {
-      words.push(...partWords(list, text).words)
-      if (match === 'partial') conditions.add('strpos(name, ?) > 0', text)
-      else conditions.add('strpos(folded_name, ?) > 0', folded(text))
-    }
-  }
+  // In the order of the list, an index has the names.
+  if (!isCommon) words.push(...names.flatMap(({ text, match }) => wordsOfMatch(list, text, match)))
+  for (const { text, match } of names) addName(conditions, text, match)
   if (words.length > 0) conditions.add(isCommon ? '(words @> ?) IS TRUE' : 'words @> ?', words)
   if (types.length > 0) conditions.add('type = ANY(?)', types)
   if (statuses.length > 0) {
@@ -155,4 +161,16 @@ export function addSearch(
     if (!statuses.includes('pinned')) conditions.is(NOT_PINNED)
   }
   if (multihashes.length > 0) conditions.add('multihash = ANY(?::bytea[])', multihashes)
+}
+
+function wordsOfMatch(list: number, text: string, match: NameMatch): string[] {
+  if (match === 'exact') return [nameWord(list, text)]
+  return match === 'iexact' ? [foldedNameWord(list, text)] : partWords(list, text)
+}
+
+function addName(conditions: Conditions, text: string, match: NameMatch): void {
+  if (match === 'exact') conditions.add('name = ?', text)
+  else if (match === 'partial') conditions.add('strpos(name, ?) > 0', text)
+  else if (match === 'iexact') conditions.add('folded_name = ?', folded(text))
+  else conditions.add('strpos(folded_name, ?) > 0', folded(text))
 }

@@ -1,6 +1,7 @@
 import { EXACT_MATCHES, type NumberedPage, type Page, type PageRequest } from '../../src/catalogue/page.ts'
 import type { RecordFilter, RecordRow } from '../../src/catalogue/records.ts'
 import { usageOf } from '../../src/catalogue/rules/record-rules.ts'
+import { boundedCount, counter, placeBefore } from './place-counts.ts'
 import type { Postgres } from './postgres.ts'
 import { runRule } from './postgres-driver.ts'
 import {
@@ -8,7 +9,9 @@ import {
   addSearch,
   Conditions,
   conditionsOf,
+  inAnyCase,
   isBounded,
+  isOfNames,
   isOfStates,
   isOfText,
   NOT_PINNED,
@@ -40,6 +43,15 @@ interface Matches {
   isCommon: boolean
 }
 
+/** The SQL of an order, and the part of it to read. */
+interface PageOrder {
+  by: string
+  limit: number
+  offset: number
+  /** SQL of a cursor as text. */
+  cursor?: string
+}
+
 export class RecordLists {
   readonly #sql: Sql
 
@@ -57,12 +69,15 @@ export class RecordLists {
   async walk(filter: RecordFilter, { after, limit }: PageRequest): Promise<Page<RecordRow>> {
     const { search } = filter
     const order = orderOf(search)
-    const { conditions, by } =
+    const { conditions, by, isByNames } =
       search === undefined
-        ? { conditions: conditionsOf(filter), by: order.by }
+        ? { conditions: conditionsOf(filter), by: order.by, isByNames: false }
         : await this.#walkedQuestion({ ...filter, search })
     if (after !== null) order.startAfter(conditions, after)
-    const rows = await this.#rows<RecordRow & { cursor: string }>(conditions, by, limit + 1, 0, order.cursor)
+    const read = { by, limit: limit + 1, offset: 0, cursor: order.cursor }
+    const rows = await (isByNames
+      ? this.#rowsByNames<RecordRow & { cursor: string }>(conditions, read)
+      : this.#rows<RecordRow & { cursor: string }>(conditions, read))
     const next = rows.length > limit ? (rows[limit - 1]?.cursor ?? null) : null
     return { rows: rows.slice(0, limit).map(({ cursor: _, ...row }) => row), next }
   }
@@ -94,7 +109,7 @@ export class RecordLists {
     const question = searchConditions(searched.list, filter)
     const total = isOfStates(filter) ? await this.#countStates(filter) : await this.#countAll(question)
     if (offset >= total) return { rows: [], total }
-    return { rows: await this.#rows(question, orderOf(filter.search).by, limit, offset), total }
+    return { rows: await this.#rows(question, { by: orderOf(filter.search).by, limit, offset }), total }
   }
 
   /** Counts at most {@link EXACT_MATCHES} matches, or up to the end of a later page. */
@@ -105,30 +120,79 @@ export class RecordLists {
     limit: number,
   ): Promise<NumberedPage<RecordRow>> {
     const enough = Math.max(EXACT_MATCHES, offset + limit)
-    const { count: total, isCommon } = await this.#matches(searched, filter, enough)
+    const isInOrder = await this.#isCommon(searched, filter)
+    if (isInOrder && isOfNames(filter)) return this.#foundByNames(searched, filter, offset, limit)
+    const { count: total, isCommon } = await this.#matches(searched, filter, { enough, isInOrder })
+    if (isCommon && isOfNames(filter)) return this.#foundByNames(searched, filter, offset, limit)
     if (offset >= total) return { rows: [], total }
     const question = searchConditions(searched.list, filter, isCommon)
     const { by, bySorting } = orderOf(filter.search)
-    const rows = await this.#rows(question, isCommon ? by : bySorting, limit, offset)
+    const rows = await this.#rows(question, { by: isCommon ? by : bySorting, limit, offset })
     return total > enough ? { rows, total, totalIsLowerBound: true } : { rows, total }
   }
 
-  async #walkedQuestion(filter: Searching): Promise<{ conditions: Conditions; by: string }> {
+  /** Returns a page of a search whose names an index has. A page behind the exact matches is read without a count. */
+  async #foundByNames(
+    { list }: SearchedList,
+    filter: Searching,
+    offset: number,
+    limit: number,
+  ): Promise<NumberedPage<RecordRow>> {
+    const { by, byNames } = orderOf(filter.search)
+    const question = () => searchConditions(list, filter, true)
+    if (offset >= EXACT_MATCHES) {
+      const found = await this.#rowsByNames(question(), { by: byNames, limit: limit + 1, offset })
+      const rows = found.slice(0, limit)
+      if (found.length > limit) return { rows, total: offset + found.length, totalIsLowerBound: true }
+      return { rows, total: rows.length > 0 ? offset + rows.length : await this.#countByNames(question(), offset) }
+    }
+    const enough = Math.max(EXACT_MATCHES, offset + limit)
+    const total = await this.#countByNames(question(), enough + 1)
+    if (offset >= total) return { rows: [], total }
+    // A bound of time is found at once in the order of time.
+    const isNear = isBounded(filter.search) && total > enough
+    const rows = await (isNear
+      ? this.#rows(question(), { by, limit, offset })
+      : this.#rowsByNames(question(), { by: byNames, limit, offset }))
+    return total > enough ? { rows, total, totalIsLowerBound: true } : { rows, total }
+  }
+
+  async #walkedQuestion(filter: Searching): Promise<{ conditions: Conditions; by: string; isByNames: boolean }> {
     const searched = await this.#listOf(filter.accountId)
     const { by, bySorting } = orderOf(filter.search)
-    if (!isOfText(filter)) return { conditions: searchConditions(searched.list, filter), by }
-    const { isCommon } = await this.#matches(searched, filter, EXACT_MATCHES)
-    return { conditions: searchConditions(searched.list, filter, isCommon), by: isCommon ? by : bySorting }
+    if (!isOfText(filter)) return { conditions: searchConditions(searched.list, filter), by, isByNames: false }
+    const isInOrder = await this.#isCommon(searched, filter)
+    if (isInOrder && isOfNames(filter) && !isBounded(filter.search)) {
+      return { conditions: searchConditions(searched.list, filter, true), by, isByNames: true }
+    }
+    const { isCommon } = await this.#matches(searched, filter, { enough: EXACT_MATCHES, isInOrder })
+    const conditions = searchConditions(searched.list, filter, isCommon)
+    return { conditions, by: isCommon ? by : bySorting, isByNames: false }
+  }
+
+  /**
+   * Returns whether the words of a search are common, above all at the start of the list. The index of words does not know the case
+   * of names, so names in any case count.
+   */
+  async #isCommon({ list, pins }: SearchedList, filter: Searching): Promise<boolean> {
+    if (filter.hasExpiration || filter.multihash !== null) return false
+    const inAny = inAnyCase(filter)
+    const sample = await this.#countFirst(list, inAny, SAMPLE, SAMPLE)
+    if (sample * COMMON_SHARE >= Math.min(SAMPLE, Math.max(pins, 1))) return true
+    const hasCase = isOfNames(filter) && filter.search.names.some(({ match }) => match === 'partial')
+    return hasCase && (await this.#countUpTo(searchConditions(list, inAny), EXACT_MATCHES + 1)) > EXACT_MATCHES
   }
 
   /**
    * Counts at most one match more than `enough`. The index of words reads all entries of a word, so a common word is
    * counted in the list.
    */
-  async #matches({ list, pins }: SearchedList, filter: Searching, enough: number): Promise<Matches> {
-    const isSampled = !filter.hasExpiration && filter.multihash === null
-    const sample = isSampled ? await this.#countFirst(list, filter, SAMPLE, SAMPLE) : 0
-    if (sample * COMMON_SHARE >= Math.min(SAMPLE, Math.max(pins, 1))) {
+  async #matches(
+    { list, pins }: SearchedList,
+    filter: Searching,
+    { enough, isInOrder }: { enough: number; isInOrder: boolean },
+  ): Promise<Matches> {
+    if (isInOrder) {
       const read = COMMON_SHARE * (enough + 1)
       const count = await this.#countFirst(list, filter, read, enough + 1)
       if (count > enough || pins <= read) return { count, isCommon: true }
@@ -147,17 +211,26 @@ export class RecordLists {
     return this.#countUpTo(question, most, `(${first}) AS first`)
   }
 
-  #rows<Row = RecordRow>(
-    conditions: Conditions,
-    order: string,
-    limit: number,
-    offset: number,
-    cursor?: string,
-  ): Promise<Row[]> {
+  /** Counts at most `most` matches in the index that has the names. */
+  async #countByNames(conditions: Conditions, most: number): Promise<number> {
+    const text = `SELECT COUNT(*) AS count FROM (
+      SELECT 1 FROM records WHERE ${conditions.where} ORDER BY seq DESC LIMIT ${conditions.param(most)}) AS found`
+    return (await this.#sql.first<{ count: number }>(text, conditions.params))?.count ?? 0
+  }
+
+  /** Finds a page in the index that has the names, and reads only the records of that page. */
+  #rowsByNames<Row = RecordRow>(conditions: Conditions, { by, limit, offset, cursor }: PageOrder): Promise<Row[]> {
     const { where } = conditions
     const [most, from] = [conditions.param(limit), conditions.param(offset)]
-    const columns = cursor === undefined ? RECORD_COLUMNS : `${RECORD_COLUMNS}, ${cursor} AS cursor`
-    const text = `SELECT ${columns} FROM records WHERE ${where} ORDER BY ${order} LIMIT ${most} OFFSET ${from}`
+    const text = `SELECT ${columnsWith(cursor)} FROM records WHERE account_id = $1 AND seq = ANY(ARRAY(
+      SELECT seq FROM records WHERE ${where} ORDER BY ${by} LIMIT ${most} OFFSET ${from})) ORDER BY ${by}`
+    return this.#sql.all<Row>(text, conditions.params)
+  }
+
+  #rows<Row = RecordRow>(conditions: Conditions, { by, limit, offset, cursor }: PageOrder): Promise<Row[]> {
+    const { where } = conditions
+    const [most, from] = [conditions.param(limit), conditions.param(offset)]
+    const text = `SELECT ${columnsWith(cursor)} FROM records WHERE ${where} ORDER BY ${by} LIMIT ${most} OFFSET ${from}`
     return this.#sql.all<Row>(text, conditions.params)
   }
 
@@ -207,41 +280,6 @@ export class RecordLists {
   }
 }
 
-function counter(hasExpiration: boolean): string {
-  return hasExpiration ? 'expiring_pins' : 'pins'
-}
-
-/** Returns SQL for the number of records within the bounds of time, expired ones included. */
-function boundedCount(conditions: Conditions, hasExpiration: boolean, { before, after }: Searching['search']): string {
-  const newest = before === null ? counter(hasExpiration) : olderThan(conditions.param(before), hasExpiration)
-  return after === null ? newest : `${newest} - ${olderThan(conditions.param(after + 1), hasExpiration)}`
-}
-
-/**
- * Returns SQL for the number of records created before a time: all places that begin before it, without the newer
- * records of the last one. Parameter 1 is the account.
- */
-function olderThan(time: string, hasExpiration: boolean): string {
-  const next = `FROM record_places WHERE account_id = $1 AND created_at >= ${time} ORDER BY created_at, id LIMIT 1`
-  return `((SELECT COALESCE(SUM(${hasExpiration ? 'expiring' : 'records'}), 0) FROM record_places
-      WHERE account_id = $1 AND created_at < ${time})
-    - (SELECT COUNT(*) FROM records WHERE account_id = $1 AND created_at >= ${time}
-         ${hasExpiration ? 'AND expires_at IS NOT NULL ' : ''}AND (created_at, id) <
-         (COALESCE((SELECT created_at ${next}), ${NEVER}), COALESCE((SELECT id ${next}), ''))))`
-}
-
-/**
- * Returns SQL that finds the last row of `record_places` with at most `most` live records before it.
- *
- * A row counts expired records until they are removed, so the query subtracts them. Parameter 1 is the account,
- * parameter 2 the current time.
- */
-function placeBefore({ hasExpiration }: RecordFilter, most: string): string {
-  return `SELECT created_at, id, passed FROM (
-    SELECT created_at, id, is_place, SUM(count) OVER (ORDER BY created_at DESC, id DESC)::bigint AS passed FROM (
-      SELECT created_at, id, ${hasExpiration ? 'expiring' : 'records'} AS count, TRUE AS is_place
-      FROM record_places WHERE account_id = $1
-      UNION ALL
-      SELECT created_at, id, -1, FALSE FROM records WHERE account_id = $1 AND expires_at <= $2) AS counts) AS sums
-    WHERE is_place AND passed <= ${most} ORDER BY created_at, id LIMIT 1`
+function columnsWith(cursor: string | undefined): string {
+  return cursor === undefined ? RECORD_COLUMNS : `${RECORD_COLUMNS}, ${cursor} AS cursor`
 }

@@ -3,7 +3,7 @@ import BetterSqlite3 from 'better-sqlite3'
 import { CID } from 'multiformats/cid'
 import * as Digest from 'multiformats/hashes/digest'
 import { createEngine, type Engine } from '../../src/index.ts'
-import { searchWords } from '../../src/storage/search-function.ts'
+import { addSearchFunctions } from '../../src/storage/search-function.ts'
 
 const RAW = 0x55
 /** Number of records that a search finds, at any size. */
@@ -44,7 +44,7 @@ function fill(file: string, what: { account: string; records: number; samples: n
   const db = new BetterSqlite3(file)
   try {
     db.pragma('synchronous = OFF')
-    db.function('search_words', { varargs: true }, searchWords)
+    addSearchFunctions(db)
     db.function('cid_of', (multihash: Buffer) => CID.createV1(RAW, Digest.decode(multihash)).toString())
     const now = Date.now()
     db.transaction(() => {
@@ -84,6 +84,42 @@ function fill(file: string, what: { account: string; records: number; samples: n
       .all(step, samples)
     db.exec('DROP TABLE made; DROP TABLE start')
     return picked.map(({ cid }) => cid)
+  } finally {
+    db.close()
+  }
+}
+
+/** Gives the records of a filled store to all the accounts in turns. The first one had them. No engine is running. */
+export function spreadStore(dataDir: string, accounts: readonly string[]): void {
+  const db = new BetterSqlite3(join(dataDir, 'holdfast.db'))
+  try {
+    db.pragma('synchronous = OFF')
+    addSearchFunctions(db)
+    db.transaction(() => {
+      db.exec(`
+        CREATE TEMP TABLE own (at INTEGER PRIMARY KEY, id TEXT, list INTEGER);
+        CREATE TEMP TABLE given AS
+        SELECT rowid AS record, ROW_NUMBER() OVER (ORDER BY search_id) AS n FROM records WHERE id LIKE 'made-%'`)
+      const start = db.prepare('INSERT OR IGNORE INTO search_lists (account_id, last, newest) VALUES (?, 0, 0)')
+      const own = db.prepare('INSERT INTO own SELECT ?, account_id, number FROM search_lists WHERE account_id = ?')
+      for (const [at, id] of accounts.entries()) {
+        start.run(id)
+        own.run(at, id)
+      }
+      const n = `${accounts.length}`
+      db.exec(`
+        UPDATE records SET account_id = own.id, search_id = own.list * 4294967296 + 1000000 + given.n / ${n}
+        FROM given JOIN own ON own.at = given.n % ${n} WHERE given.record = records.rowid;
+        UPDATE search_lists SET last = 1000000 + (SELECT COUNT(*) FROM given) / ${n} + 1
+        WHERE account_id IN (SELECT id FROM own);
+        UPDATE accounts SET pins = (SELECT COUNT(*) FROM records WHERE account_id = accounts.id);
+        INSERT INTO record_search (record_search) VALUES ('delete-all');
+        INSERT INTO record_search (rowid, words)
+        SELECT search_id, search_words(search_id, name, type, status, multihash, expires_at, meta)
+        FROM records ORDER BY search_id;
+        DELETE FROM search_pending;
+        DROP TABLE own; DROP TABLE given`)
+    })()
   } finally {
     db.close()
   }

@@ -72,3 +72,26 @@ async function fill(client: pg.Client, account: string, records: number): Promis
   // As autovacuum does soon after so many insertions.
   await client.query('VACUUM ANALYZE records')
 }
+
+/**
+ * Gives the records of a filled database to all the accounts in turns. The first one had them. Their words stay those of
+ * the first account, so only common words are found.
+ */
+export async function spreadPostgres(database: string, accounts: readonly string[]): Promise<void> {
+  const client = new pg.Client({ connectionString: database })
+  await client.connect()
+  try {
+    await client.query('ALTER TABLE records DISABLE TRIGGER USER')
+    await client.query(
+      "UPDATE records SET account_id = ($1::text[])[1 + seq % cardinality($1::text[])] WHERE id LIKE 'made%'",
+      [accounts],
+    )
+    await client.query('ALTER TABLE records ENABLE TRIGGER USER')
+    await client.query('DELETE FROM record_places')
+    await client.query('SELECT place_records()')
+    await client.query('UPDATE accounts SET pins = (SELECT COUNT(*) FROM records WHERE account_id = accounts.id)')
+    await client.query('VACUUM ANALYZE records')
+  } finally {
+    await client.end()
+  }
+}

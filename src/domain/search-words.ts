@@ -2,15 +2,11 @@ import { hash } from 'node:crypto'
 
 export interface Searched {
   name: string | null
-  type: string
-  status: string
   multihash: Uint8Array
-  expires: boolean
   meta: Readonly<Record<string, string>>
 }
 
 const GRAM = 3
-/** For a longer text, the names of the found rows are compared as well. */
 const MOST_GRAMS = 24
 const HASH_BYTES = 12
 
@@ -23,14 +19,8 @@ export function folded(text: string): string {
  * Returns ASCII words. Each starts with the number of the record's group (a list or a block of a list). A search thus
  * never reads words of other groups.
  */
-export function wordsOf(group: number, { name, type, status, multihash, expires, meta }: Searched): string[] {
-  const words = new Set([
-    word(group, 'l'),
-    typeWord(group, type),
-    statusWord(group, status),
-    contentWord(group, multihash),
-  ])
-  if (expires) words.add(expiringWord(group))
+export function wordsOf(group: number, { name, multihash, meta }: Searched): string[] {
+  const words = new Set([contentWord(group, multihash)])
   for (const [key, value] of Object.entries(meta)) words.add(metaWord(group, key, value))
   for (const one of name === null ? [] : wordsOfName(group, name)) words.add(one)
   return [...words]
@@ -50,24 +40,8 @@ export function wordsOfName(group: number, name: string): Set<string> {
   return words
 }
 
-export function listWord(group: number): string {
-  return word(group, 'l')
-}
-
-export function typeWord(group: number, type: string): string {
-  return word(group, `t${type}`)
-}
-
-export function statusWord(group: number, status: string): string {
-  return word(group, `s${status}`)
-}
-
 export function contentWord(group: number, multihash: Uint8Array): string {
   return word(group, `c${hashOf(multihash)}`)
-}
-
-export function expiringWord(group: number): string {
-  return word(group, 'x')
 }
 
 export function metaWord(group: number, key: string, value: string): string {
@@ -82,18 +56,15 @@ export function foldedNameWord(group: number, name: string): string {
   return word(group, `i${hashOf(folded(name))}`)
 }
 
-/**
- * Returns the index words of all names that contain `part` in any case. If `isAll` is true, all records with these
- * words match.
- */
-export function partWords(group: number, part: string): { words: string[]; isAll: boolean } {
+/** Returns words that all names containing `part` in any case have. Other names may have them, too. */
+export function partWords(group: number, part: string): string[] {
   const characters = [...folded(part)]
-  if (characters.length <= GRAM) return { words: [gramWord(group, characters)], isAll: true }
+  if (characters.length <= GRAM) return [gramWord(group, characters)]
   const words = new Set<string>()
   for (let start = 0; start + GRAM <= characters.length && words.size < MOST_GRAMS; start++) {
     words.add(gramWord(group, characters.slice(start, start + GRAM)))
   }
-  return { words: [...words], isAll: false }
+  return [...words]
 }
 
 function gramWord(group: number, characters: readonly string[]): string {

@@ -2,7 +2,7 @@ import type SqliteDatabase from 'better-sqlite3'
 import { HoldfastError } from '../domain/errors.ts'
 import { keepCopy } from './kept-copy.ts'
 import { migrations } from './migrations.ts'
-import { searchWords } from './search-function.ts'
+import { addSearchFunctions } from './search-function.ts'
 
 /** Number of log pages at which a commit runs a checkpoint, without a checkpoint thread. */
 const CHECKPOINT_PAGES = 1_000
@@ -17,7 +17,7 @@ export function prepareForWriting(sqlite: SqliteDatabase.Database, file: string,
   sqlite.pragma('synchronous = FULL')
   sqlite.pragma('mmap_size = 0')
   sqlite.pragma(`wal_autocheckpoint = ${CHECKPOINT_PAGES}`)
-  sqlite.function('search_words', { deterministic: true, varargs: true }, searchWords)
+  addSearchFunctions(sqlite)
   migrate(sqlite, file, isOwned)
   // Without this pragma, SQLite writes savepoint pages beyond 64 KiB to a file.
   // The migrations come first, because they may need more space than the memory has.

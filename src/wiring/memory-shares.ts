@@ -18,6 +18,8 @@ export interface MemoryShares {
   responses: number
   /** Bytes of the database's page cache. */
   pages: number
+  /** Bytes of the pages of all running searches. */
+  searches: number
   /** Bytes of cached lists and statuses. */
   remembered: number
   /** Chunks of uploads. */
@@ -34,6 +36,7 @@ export function memoryShares(memoryBytes: number): MemoryShares {
     answers: Math.max(8 * MIB, (memoryBytes - OWN_BYTES) / 8),
     responses: Math.max(16, Math.floor(memoryBytes / BYTES_PER_RESPONSE)),
     pages: memoryBytes / 16,
+    searches: memoryBytes / 16,
     remembered: Math.min(MOST_REMEMBERED_BYTES, memoryBytes / 64),
     chunks: Math.floor(memoryBytes / 32 / CHUNK_BYTES),
     names: memoryBytes / 8,

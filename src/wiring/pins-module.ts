@@ -10,6 +10,7 @@ import { NetworkPinner } from '../pins/fetch/network-pinner.ts'
 import { NodeFetcher } from '../pins/fetch/node-fetcher.ts'
 import { PinList } from '../pins/lists/pin-list.ts'
 import { PinStatusView } from '../pins/lists/pin-status-view.ts'
+import { SearchRoom } from '../pins/lists/search-room.ts'
 import { PinChanges } from '../pins/pin-changes.ts'
 import { PinCommit } from '../pins/pin-commit.ts'
 import { PinService } from '../pins/pin-service.ts'
@@ -25,6 +26,7 @@ import { UploadStaging } from '../pins/upload/upload-staging.ts'
 import { Uploader } from '../pins/upload/uploader.ts'
 import type { AccessModule } from './access-module.ts'
 import type { ClustersModule } from './clusters-module.ts'
+import { memoryShares } from './memory-shares.ts'
 import type { NetworkModule } from './network-module.ts'
 import type { NodesModule } from './nodes-module.ts'
 import { ownAccountOf } from './own-account.ts'
@@ -127,7 +129,7 @@ async function foundBeside(cid: CID, { nodes, clusters }: Below): Promise<{ sour
   return null
 }
 
-function pinMakers({ clock, config }: Setup, shared: Shared, scheduler: FetchScheduler) {
+function pinMakers({ clock, config, memoryBytes }: Setup, shared: Shared, scheduler: FetchScheduler) {
   const { storage, access, clusters, network, nodes, changes } = shared
   const { catalogue, heldRoots: held } = storage
   const { records, fetches } = catalogue
@@ -169,7 +171,7 @@ function pinMakers({ clock, config }: Setup, shared: Shared, scheduler: FetchSch
       others: async cid => nodes.member?.find(cid) ?? null,
       maxBlocks,
     }),
-    lists: new PinList({ targets, catalogue, clock }),
+    lists: new PinList({ targets, catalogue, clock, room: new SearchRoom(memoryShares(memoryBytes).searches, clock) }),
     statuses: new PinStatusView(catalogue, scheduler, clock, backendOf, peersOf),
   }
 }

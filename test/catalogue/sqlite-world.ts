@@ -55,7 +55,8 @@ export interface World {
   db: CountingDatabase
   queue: WriteQueue
   roots: RootTable
-  open(): ReturnType<typeof sqliteContent>
+  /** @param queue default: the queue of the world */
+  open(queue?: WriteQueue): ReturnType<typeof sqliteContent>
 }
 
 export function withCatalogue(run: (world: World) => Promise<void>): Promise<void> {
@@ -74,7 +75,7 @@ export function withCatalogue(run: (world: World) => Promise<void>): Promise<voi
         db,
         queue,
         roots,
-        open: () => sqliteContent(db, queue, { roots, holds: new Holds(db, roots), blocks, claims }),
+        open: (own = queue) => sqliteContent(db, own, { roots, holds: new Holds(db, roots), blocks, claims }),
       })
     } finally {
       db.transactionsLeft = Number.POSITIVE_INFINITY

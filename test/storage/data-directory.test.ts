@@ -6,6 +6,7 @@ import SqliteDatabase from 'better-sqlite3'
 import { describe, expect, test } from 'vitest'
 import { connectAccounts, createEngine, type EngineOptions, openAccounts } from '../../src/index.ts'
 import { migrations } from '../../src/storage/migrations.ts'
+import { addSearchFunctions } from '../../src/storage/search-function.ts'
 import { pseudoRandom } from '../support/bytes.ts'
 import { readFile } from '../support/read-back.ts'
 import { EMPTY, storeSizes, withDatabase } from '../support/store-inspection.ts'
@@ -33,7 +34,7 @@ async function withOwner(dataDir: string, run: (owner: ChildProcess) => Promise<
 /** Writes a database with the schema of an older version. */
 function writeSchema(file: string, version: number): void {
   const sqlite = new SqliteDatabase(file)
-  sqlite.function('search_words', { deterministic: true, varargs: true }, () => '')
+  addSearchFunctions(sqlite)
   for (const sql of migrations.slice(0, version)) sqlite.exec(sql)
   sqlite.pragma(`user_version = ${version}`)
   sqlite.close()

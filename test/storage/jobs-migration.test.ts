@@ -9,6 +9,7 @@ import { Database } from '../../src/storage/database.ts'
 import { keptCopyOf } from '../../src/storage/kept-copy.ts'
 import { migrations } from '../../src/storage/migrations.ts'
 import { jobsSchema } from '../../src/storage/schema-jobs.ts'
+import { addSearchFunctions } from '../../src/storage/search-function.ts'
 import { WORK_AFTER, workAfter, workBefore } from '../support/jobs-before.ts'
 import { withTempDir } from '../support/temp-dir.ts'
 
@@ -20,7 +21,7 @@ const OPEN = `const { Database } = await import(${JSON.stringify(join(import.met
 
 function writeBefore(file: string): void {
   const db = new SqliteDatabase(file)
-  db.function('search_words', { deterministic: true, varargs: true }, () => '')
+  addSearchFunctions(db)
   for (const sql of migrations.slice(0, BEFORE)) db.exec(sql)
   db.pragma(`user_version = ${BEFORE}`)
   for (const sql of workBefore(ROWS, 'sqlite')) db.exec(sql)

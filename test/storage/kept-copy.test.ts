@@ -6,6 +6,7 @@ import { expect, test } from 'vitest'
 import { Database } from '../../src/storage/database.ts'
 import { keptCopyOf } from '../../src/storage/kept-copy.ts'
 import { migrations } from '../../src/storage/migrations.ts'
+import { addSearchFunctions } from '../../src/storage/search-function.ts'
 import { filesIn, withTempDir } from '../support/temp-dir.ts'
 
 const CHILD = join(import.meta.dirname, '..', 'support', 'migrating-child.ts')
@@ -14,7 +15,7 @@ const OLD = migrations.length - 3
 /** Writes a database of an older schema with one account. */
 function writeOldDatabase(file: string, email: string, version = 1): void {
   const sqlite = new SqliteDatabase(file)
-  sqlite.function('search_words', { deterministic: true, varargs: true }, () => '')
+  addSearchFunctions(sqlite)
   for (const sql of migrations.slice(0, version)) sqlite.exec(sql)
   sqlite.pragma(`user_version = ${version}`)
   sqlite.close()

@@ -5,7 +5,7 @@ import { createEngine } from '../../src/index.ts'
 import { migrations } from '../../src/storage/migrations.ts'
 import { searchSchema } from '../../src/storage/schema-search.ts'
 import { searchBlocksSchema } from '../../src/storage/schema-search-blocks.ts'
-import { searchWords } from '../../src/storage/search-function.ts'
+import { addSearchFunctions } from '../../src/storage/search-function.ts'
 import { withTempDir } from '../support/temp-dir.ts'
 
 test('a migration indexes records in creation order, new ones last', async () => {
@@ -44,7 +44,7 @@ test('a migration indexes records in creation order, new ones last', async () =>
 
 test('a migration leaves the words in one segment', () => {
   const db = new SqliteDatabase(':memory:')
-  db.function('search_words', { varargs: true }, searchWords)
+  addSearchFunctions(db)
   const before = migrations.indexOf(searchBlocksSchema)
   for (const sql of migrations.slice(0, before)) db.exec(sql)
   db.exec(`

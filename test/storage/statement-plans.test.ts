@@ -1,8 +1,12 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
+import type { RecordSearch } from '../../src/catalogue/records.ts'
 import { knownStatements } from '../../src/catalogue/rules/statement.ts'
+import { BlockSearch } from '../../src/catalogue/sqlite/block-search.ts'
 import { CensusTable } from '../../src/catalogue/sqlite/census-table.ts'
+import { questionOf } from '../../src/catalogue/sqlite/record-question.ts'
+import { SearchIndex } from '../../src/catalogue/sqlite/search-index.ts'
 import { sqliteAccess } from '../../src/catalogue/sqlite/sqlite-access.ts'
 import { sqliteContent } from '../../src/catalogue/sqlite/sqlite-content.ts'
 import { Announcements } from '../../src/ledger/announcements.ts'
@@ -74,6 +78,7 @@ function withStatements(run: (plans: Map<string, string[]>) => void): Promise<vo
       // Statements of the rules are prepared at their first use.
       for (const { sqlite } of knownStatements()) if (sqlite.text !== '') db.prepare(sqlite.text)
       useBackends(db)
+      useSearches(db)
       run(new Map([...db.heard].map(sql => [sql, db.planOf(sql)])))
     } finally {
       db.close()
@@ -91,6 +96,31 @@ function useBackends(db: Database): void {
   hasBlocks(db, id)
   hasRoots(db, id)
   setClusters(db, id, 'far')
+}
+
+/** Prepares the statements of searches, which depend on the question. */
+function useSearches(db: Database): void {
+  const search = new BlockSearch(db, new SearchIndex(db, new WriteQueue(db)))
+  const any: RecordSearch = {
+    ...{ names: [], meta: {}, types: [], statuses: [], multihashes: [], before: null, after: null, oldestFirst: false },
+  }
+  const multihashes = [Buffer.from('one'), Buffer.from('two')]
+  const names = [{ text: 'name', match: 'ipartial' as const }]
+  const meta = Object.fromEntries(Array.from({ length: 9 }, (_, i) => [`key ${i}`, 'yes']))
+  const block = { first: 1, last: 2 ** 15 - 1, number: 0, isSure: false, isFull: false }
+  const use = (asked: Partial<RecordSearch>, isRare: boolean): void => {
+    const filter = { accountId: 'one', multihash: null, hasExpiration: false, now: 1, search: { ...any, ...asked } }
+    const question = questionOf(filter)
+    for (const oldestFirst of [false, true]) {
+      const found = search.find(isRare ? question : { ...question, required: () => [] }, block, oldestFirst)
+      found.count()
+      found.rows(1, 0)
+    }
+  }
+  use({ names, meta, types: ['file'], statuses: ['pinned'], before: 1, after: 0 }, true)
+  use({ names, types: ['file'], statuses: ['pinned'] }, false)
+  use({ names, multihashes, before: 1, after: 0 }, false)
+  use({ meta }, false)
 }
 
 function stored(): Row[] {

@@ -17,10 +17,8 @@ const editable = columns<RecordRow & { holdId: string | null; list: number }>({
 })
 const LOCK_EDITABLE = sql`SELECT ${editable} FROM records WHERE id ${AMONG_IDS} ORDER BY id ${FOR_UPDATE}`
 const SET_EDITED = sql`
-  UPDATE records SET name = :name, custom_name = :customName, expires_at = :expiresAt, cluster_id = :clusterId${either(
-    '',
-    ', identity = :identity, folded_name = :foldedName, words = :words',
-  )} WHERE id = :id`
+  UPDATE records SET name = :name, custom_name = :customName, expires_at = :expiresAt, cluster_id = :clusterId,
+    folded_name = :foldedName${either('', ', identity = :identity, words = :words')} WHERE id = :id`
 
 /** Records before and after their edit. */
 export type Edited = { rows: RecordRow[] | null; before: RecordRow[] }

@@ -27,7 +27,7 @@ const HAS_TOKEN = sql`
 const NONE: AccountUsage = { pins: 0, expiringPins: 0, storedBytes: 0 }
 
 export interface RecordParts extends RemovalParts {
-  /** Updates the search words of a record. Returns the values of the columns in which PostgreSQL stores the words. */
+  /** Updates the search words of a record. Returns the values of the columns that searches compare. */
   found(record: RecordRow & { list: number }): object
 }
 

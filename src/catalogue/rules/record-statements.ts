@@ -66,14 +66,14 @@ export const NEXT_EXPIRY = sql<{ at: number }>`
   SELECT expires_at AS at FROM records ${indexed('records_by_expiry')}
   WHERE expires_at IS NOT NULL ORDER BY expires_at LIMIT 1`
 /** Columns that only one of the databases has. Queries use them to find records. */
-export const DERIVED = either('search_id', 'hold_id, identity, folded_name, words')
-const DERIVED_VALUES = either(':searchId', ':holdId, :identity, :foldedName, :words')
+export const DERIVED = either('search_id, folded_name', 'hold_id, identity, folded_name, words')
+const DERIVED_VALUES = either(':searchId, :foldedName', ':holdId, :identity, :foldedName, :words')
 export const INSERT_RECORD = sql`
   INSERT INTO records (${columnNames(record)}, ${DERIVED}) VALUES (${valuesOf(record)}, ${DERIVED_VALUES})`
 export const SET_NAMES = sql`
-  UPDATE records SET name = :name, custom_name = :customName, meta = :meta${either(
+  UPDATE records SET name = :name, custom_name = :customName, meta = :meta, folded_name = :foldedName${either(
     '',
-    ', identity = :identity, folded_name = :foldedName, words = :words',
+    ', identity = :identity, words = :words',
   )} WHERE id = :id`
 export const SET_STATUS = sql`
   UPDATE records SET status = :status, status_at = :at, status_code = :code, status_reason = :text WHERE id = :id

@@ -1,26 +1,29 @@
 /** Maximum number of questions whose counts stay in memory. */
 const QUESTIONS = 256
 
-/** Caches how many records of a block match a question, until a record of the block changes. */
-export class BlockCounts {
-  readonly #counts = new Map<string, Map<number, { count?: number }>>()
+/** Number of matches in a block, and when the first of them expires; null if none does. */
+export interface BlockCount {
+  count: number
+  until: number | null
+}
 
-  get(question: string, block: number): number | undefined {
-    return this.#counts.get(question)?.get(block)?.count
+/** Caches how many live records of a block match a question, until a record of the block changes or expires. */
+export class BlockCounts {
+  readonly #counts = new Map<string, Map<number, BlockCount & { since: number }>>()
+
+  get(question: string, block: number, now: number): number | undefined {
+    const known = this.#counts.get(question)?.get(block)
+    if (known === undefined || now < known.since || (known.until !== null && now >= known.until)) return undefined
+    return known.count
   }
 
-  /** Returns a function that stores the count, unless the block has changed in the meantime. */
-  begin(question: string, block: number): (count: number) => void {
-    const counts = this.#counts.get(question) ?? new Map<number, { count?: number }>()
+  set(question: string, block: number, now: number, count: BlockCount): void {
+    const counts = this.#counts.get(question) ?? new Map<number, BlockCount & { since: number }>()
     this.#counts.delete(question)
     this.#counts.set(question, counts)
     const [oldest] = this.#counts.keys()
     if (this.#counts.size > QUESTIONS && oldest !== undefined) this.#counts.delete(oldest)
-    const begun = counts.get(block) ?? {}
-    counts.set(block, begun)
-    return count => {
-      begun.count = count
-    }
+    counts.set(block, { ...count, since: now })
   }
 
   changed(block: number): void {

@@ -1,37 +1,30 @@
-import {
-  contentWord,
-  expiringWord,
-  folded,
-  foldedNameWord,
-  listWord,
-  metaWord,
-  nameWord,
-  partWords,
-  statusWord,
-  typeWord,
-} from '../../domain/search-words.ts'
-import type { ListedRecord, NameMatch, RecordFilter, RecordSearch } from '../records.ts'
+import { contentWord, folded, foldedNameWord, metaWord, nameWord, partWords } from '../../domain/search-words.ts'
+import type { SqlValue } from '../../storage/database.ts'
+import type { NameMatch, RecordFilter, RecordSearch } from '../records.ts'
 
-/** The multihash is null unless the question searches for content. */
-export type FoundRecord = ListedRecord & { multihash: Uint8Array | null }
+/** An SQL condition, whose parameters are in the order of the text. */
+export interface Condition {
+  text: string
+  params: SqlValue[]
+}
 
 export interface RecordQuestion {
-  /** Equal for questions with the same matches, apart from the time bounds. */
+  /** Equal for questions with the same matches, apart from the times. */
   key: string
-  /**
-   * Returns the full-text query for a block. If {@link isWhole} is false, the query also finds records that do not
-   * match.
-   */
-  query: (block: number) => string
   /** Returns words that every match in a block contains. A rare word makes the search cheap. */
   required: (block: number) => string[]
-  /** True if the query finds only records that match, apart from the time bounds. */
-  isWhole: boolean
   /** True if the question searches by name or meta. */
   isText: boolean
-  /** True if the question searches by CID. */
-  isOfContent: boolean
-  accepts: (record: FoundRecord) => boolean
+  /** Conditions on columns of the index `records_by_search`. */
+  indexed: Condition
+  /** Conditions on other columns. Null for none, so that a search reads only the index. */
+  stored: Condition | null
+  /** Bounds of the creation time. Null for none. */
+  bounds: Condition | null
+  /** Returns the full-text query of the {@link stored} conditions in a block. */
+  query: (block: number) => string
+  /** True if each record that the query finds meets the stored conditions, unless it has changed since. */
+  isWhole: boolean
 }
 
 /**
@@ -41,86 +34,79 @@ export interface RecordQuestion {
 const MOST_PARTS = 8
 
 export function questionOf(filter: RecordFilter & { search: RecordSearch }): RecordQuestion {
-  const { multihash, hasExpiration, search } = filter
-  const { names, meta, types, statuses } = search
-  const contents = [...search.multihashes, ...(multihash === null ? [] : [multihash])].map(hexOf)
+  const { multihash, hasExpiration, search, now } = filter
+  const { names, meta, types, statuses, multihashes } = search
+  const contents = [...multihashes, ...(multihash === null ? [] : [multihash])].map(hexOf)
   const entries = Object.entries(meta)
-  const [content] = search.multihashes
-  const required = (block: number): string[] => [
-    ...names.flatMap(({ text, match }) => wordsOfMatch(block, text, match)),
-    ...entries.slice(0, MOST_PARTS).map(([key, value]) => metaWord(block, key, value)),
-    ...(multihash === null ? [] : [contentWord(block, multihash)]),
-    ...(content === undefined || search.multihashes.length > 1 ? [] : [contentWord(block, content)]),
-  ]
+  const [content] = multihashes
+  const metaWords = (block: number): string[] =>
+    entries.slice(0, MOST_PARTS).map(([key, value]) => metaWord(block, key, value))
+  const ofContent = (block: number): string[] => (multihash === null ? [] : [contentWord(block, multihash)])
   return {
     key: JSON.stringify([names, entries, types, statuses, contents, multihash === null, hasExpiration]),
-    required,
-    query: block =>
-      [
-        ...required(block),
-        ...either(search.multihashes.map(content => contentWord(block, content))),
-        ...either(types.map(type => typeWord(block, type))),
-        ...either(statuses.map(status => statusWord(block, status))),
-        hasExpiration ? expiringWord(block) : listWord(block),
-      ].join(' AND '),
-    isWhole: entries.length <= MOST_PARTS && names.every(({ text, match }) => isWholeMatch(text, match)),
+    required: block => [
+      ...names.flatMap(({ text, match }) => wordsOfMatch(block, text, match)),
+      ...metaWords(block),
+      ...ofContent(block),
+      ...(content === undefined || multihashes.length > 1 ? [] : [contentWord(block, content)]),
+    ],
     isText: names.length > 0 || entries.length > 0,
-    isOfContent: contents.length > 0,
-    accepts: record => isLive(record, filter) && isOfSearch(record, search) && isOfContent(record, filter),
+    indexed: allOf([
+      { text: hasExpiration ? 'expires_at > ?' : '(expires_at IS NULL OR expires_at > ?)', params: [now] },
+      ...names.map(({ text, match }) => namedCondition(text, match)),
+      ...among('type', types),
+      ...among('status', statuses),
+    ]),
+    stored: allOrNone([
+      ...(multihash === null ? [] : [{ text: 'multihash = ?', params: [multihash] }]),
+      ...among('multihash', multihashes),
+      ...(entries.length === 0 ? [] : [{ text: 'has_meta(meta, ?)', params: [JSON.stringify(meta)] }]),
+    ]),
+    bounds: allOrNone([
+      ...(search.before === null ? [] : [{ text: 'created_at < ?', params: [search.before] }]),
+      ...(search.after === null ? [] : [{ text: 'created_at > ?', params: [search.after] }]),
+    ]),
+    query: block =>
+      [...metaWords(block), ...ofContent(block), ...either(multihashes.map(one => contentWord(block, one)))].join(
+        ' AND ',
+      ),
+    isWhole: entries.length <= MOST_PARTS,
   }
+}
+
+/** Returns a condition that is true if all given ones are. */
+export function allOf(conditions: ReadonlyArray<Condition | null>): Condition {
+  const given = conditions.filter(condition => condition !== null)
+  return { text: given.map(({ text }) => text).join(' AND '), params: given.flatMap(({ params }) => params) }
+}
+
+function allOrNone(conditions: readonly Condition[]): Condition | null {
+  return conditions.length === 0 ? null : allOf(conditions)
+}
+
+function among(column: string, values: readonly SqlValue[]): Condition[] {
+  if (values.length === 0) return []
+  return [{ text: `${column} IN (${values.map(() => '?').join(', ')})`, params: [...values] }]
 }
 
 function wordsOfMatch(block: number, text: string, match: NameMatch): string[] {
   if (match === 'exact') return [nameWord(block, text)]
   if (match === 'iexact') return [foldedNameWord(block, text)]
-  return partWords(block, text).words.slice(0, MOST_PARTS)
+  return partWords(block, text).slice(0, MOST_PARTS)
 }
 
-function isWholeMatch(text: string, match: NameMatch): boolean {
-  if (match === 'exact' || match === 'iexact') return true
-  return match === 'ipartial' && partWords(0, text).isAll
+/** The column `folded_name` is null if it would be equal to the name. */
+function namedCondition(text: string, match: NameMatch): Condition {
+  if (match === 'exact') return { text: 'name = ?', params: [text] }
+  if (match === 'partial') return { text: 'instr(name, ?) > 0', params: [text] }
+  const compared = match === 'iexact' ? 'IFNULL(folded_name, name) = ?' : 'instr(IFNULL(folded_name, name), ?) > 0'
+  return { text: compared, params: [folded(text)] }
 }
 
 function either(words: readonly string[]): string[] {
   return words.length === 0 ? [] : [`(${words.join(' OR ')})`]
 }
 
-function isLive({ expiresAt }: FoundRecord, { now, hasExpiration }: RecordFilter): boolean {
-  return expiresAt === null ? !hasExpiration : expiresAt > now
-}
-
-function isOfContent(record: FoundRecord, { multihash }: RecordFilter): boolean {
-  return multihash === null || hexOf(record.multihash) === hexOf(multihash)
-}
-
-function isOfSearch(record: FoundRecord, search: RecordSearch): boolean {
-  const { names, meta, types, statuses, multihashes, before, after } = search
-  return (
-    (types.length === 0 || types.includes(record.type)) &&
-    (statuses.length === 0 || statuses.includes(record.status)) &&
-    (multihashes.length === 0 || multihashes.map(hexOf).includes(hexOf(record.multihash))) &&
-    (before === null || record.createdAt < before) &&
-    (after === null || record.createdAt > after) &&
-    names.every(({ text, match }) => isNamed(record.name, text, match)) &&
-    hasMeta(record.meta, Object.entries(meta))
-  )
-}
-
-function isNamed(name: string | null, text: string, match: NameMatch): boolean {
-  if (name === null) return false
-  if (match === 'exact') return name === text
-  if (match === 'partial') return name.includes(text)
-  return match === 'iexact' ? folded(name) === folded(text) : folded(name).includes(folded(text))
-}
-
-function hasMeta(stored: string | null, wanted: ReadonlyArray<[string, string]>): boolean {
-  if (wanted.length === 0) return true
-  const meta = JSON.parse(stored ?? '{}') as Record<string, string>
-  // An inherited property is never a text, so it never equals a wanted value.
-  return wanted.every(([key, value]) => meta[key] === value)
-}
-
-function hexOf(bytes: Uint8Array | null): string {
-  if (bytes === null) return ''
+function hexOf(bytes: Uint8Array): string {
   return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('hex')
 }

@@ -2,6 +2,7 @@ import { HoldfastError } from '../../domain/errors.ts'
 import type { PinStatus, StatusReason } from '../../domain/pin-status.ts'
 import type { DagIdentity } from '../../ipld/cid.ts'
 import type { Database, Statement } from '../../storage/database.ts'
+import { foldedName } from '../../storage/search-function.ts'
 import type { AccountUsage, NewRecord, RecordRow } from '../records.ts'
 import { countsOf, usageOf } from '../rules/record-rules.ts'
 import {
@@ -62,7 +63,7 @@ export class RecordTable {
     const { accountId, rootId, charge, expiresAt, createdAt } = record
     const adds = rootId !== null && !this.has(accountId, record)
     const searchId = this.#nextNumber.get(accountId, createdAt)?.searchId ?? null
-    this.#at.run(INSERT_RECORD, { ...record, searchId })
+    this.#at.run(INSERT_RECORD, { ...record, searchId, foldedName: foldedName(record.name) })
     this.#changed()
     const changes = this.#count(record, 1, expiresAt === null ? 0 : 1, adds ? charge : 0)
     // The account may have been deleted during the upload.

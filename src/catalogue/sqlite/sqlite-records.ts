@@ -1,5 +1,6 @@
 import { type Holds, MUTED } from '../../ledger/holds.ts'
 import type { Database } from '../../storage/database.ts'
+import { foldedName } from '../../storage/search-function.ts'
 import type { Catalogue } from '../catalogue.ts'
 import type { Records } from '../records.ts'
 import { bulkRules } from '../rules/bulk-rules.ts'
@@ -26,7 +27,7 @@ export function sqliteRecords(parts: {
   const removal: RecordParts = {
     found: record => {
       table.found(record)
-      return {}
+      return { foldedName: foldedName(record.name) }
     },
     remove: (records, isCurrent) =>
       own(() => {

@@ -8,9 +8,12 @@ import type { PinTargets } from '../pin-targets.ts'
 import type { ListItem, ListPage, ListQuery } from '../pin-types.ts'
 import { presentRecord } from '../present-record.ts'
 import { recordFilterOf, searchOf } from './list-search.ts'
-import { SortedLists, sortedOrder } from './sorted-list.ts'
+import type { SearchRoom } from './search-room.ts'
+import { MOST_SORTED, SortedLists, sortedOrder } from './sorted-list.ts'
 
 const AT_ONCE = 500
+/** One list at a time is sorted, and few of its rows have much metadata. */
+const SORTED_ROWS = MOST_SORTED / 16
 
 type Slice = Pick<ListPage, 'items' | 'total' | 'totalIsLowerBound'>
 
@@ -18,6 +21,8 @@ export interface PinListParts {
   targets: PinTargets
   catalogue: { records: Records; files: Files }
   clock: Clock
+  /** Bounds the searches at once. */
+  room: SearchRoom
 }
 
 /** Lists an account's records, or the files below one of its directories. */
@@ -57,15 +62,18 @@ export class PinList {
     const { account } = await this.#parts.targets.requester(query.account)
     const order = sortedOrder(query.sort)
     if (order !== null) {
-      for (const row of await this.#sorted.read(this.#filterOf(account.id, query), order)) yield itemOf(row)
+      const filter = this.#filterOf(account.id, query)
+      const sorted = await this.#parts.room.hold(account.id, SORTED_ROWS, () => this.#sorted.read(filter, order))
+      for (const row of sorted) yield itemOf(row)
       return
     }
     let after: string | null = null
     do {
-      const page: Page<ListedRecord> = await this.#parts.catalogue.records.walk(this.#filterOf(account.id, query), {
-        after,
-        limit: AT_ONCE,
-      })
+      const filter = this.#filterOf(account.id, query)
+      const walk = (): Promise<Page<ListedRecord>> =>
+        this.#parts.catalogue.records.walk(filter, { after, limit: AT_ONCE })
+      const page: Page<ListedRecord> =
+        filter.search === undefined ? await walk() : await this.#parts.room.hold(account.id, AT_ONCE, walk)
       for (const row of page.rows) yield itemOf(row)
       after = page.next
     } while (after !== null)
@@ -76,14 +84,20 @@ export class PinList {
   }
 
   async #recordSlice(accountId: string, query: ListQuery, offset: number, limit: number): Promise<Slice> {
+    const { catalogue, room } = this.#parts
     const filter = this.#filterOf(accountId, query)
     const order = sortedOrder(query.sort)
     if (order !== null) {
-      const all = await this.#sorted.read(filter, order)
-      return { items: all.slice(offset, offset + limit).map(itemOf), total: all.length }
+      return room.hold(accountId, SORTED_ROWS, async () => {
+        const all = await this.#sorted.read(filter, order)
+        return { items: all.slice(offset, offset + limit).map(itemOf), total: all.length }
+      })
     }
-    const { rows, ...totals } = await this.#parts.catalogue.records.page(filter, offset, limit)
-    return { items: rows.map(itemOf), ...totals }
+    const read = async (): Promise<Slice> => {
+      const { rows, ...totals } = await catalogue.records.page(filter, offset, limit)
+      return { items: rows.map(itemOf), ...totals }
+    }
+    return filter.search === undefined ? read() : room.hold(accountId, limit, read)
   }
 
   async #fileSlice(

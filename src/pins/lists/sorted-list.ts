@@ -10,7 +10,7 @@ export const SORTED_ORDERS = ['name', '-name', 'size', '-size'] as const
 export type SortedOrder = (typeof SORTED_ORDERS)[number]
 
 /** Maximum number of records, because each page reads them all. */
-const MOST_SORTED = 10_000
+export const MOST_SORTED = 10_000
 const READ_AT_ONCE = 500
 
 /** Returns null for an order that the catalogue has. */

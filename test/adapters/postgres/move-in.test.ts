@@ -26,6 +26,8 @@ const GIVEN: Readonly<Record<string, SqlValue>> = {
   // These are recounted after the move.
   ...{ 'accounts.pins': 1, 'accounts.expiring_pins': 1, 'accounts.stored_bytes': CHARGE },
   ...{ 'removed_records.meta': '{"a key":"a value"}' },
+  // The target derives these from the names.
+  ...{ 'records.folded_name': 'records name', 'removed_records.folded_name': 'removed_records name' },
   ...{ 'records.meta': '{"a key":"a value"}', 'api_keys.upload': '{"a":1}' },
   ...{
     'api_keys.scopes': '["a scope"]',
@@ -64,10 +66,9 @@ const ONLY_POSTGRES: Readonly<Record<string, unknown>> = {
   ...{ 'sessions.seq': 1, 'roots.listed': true, 'fetches.created_at': expect.any(Number), 'fetches.node': 'node' },
   ...{ 'fetches.hold_id': expect.stringMatching(/^fetch \d+$/), 'fetches.leavings': 0, 'records.lost_with': null },
   ...{ 'records.seq': expect.any(Number), 'records.hold_id': 'records id', 'records.identity': expect.any(Buffer) },
-  ...{ 'records.folded_name': 'records name', 'records.words': expect.any(Array) },
+  'records.words': expect.any(Array),
   ...{ 'removed_records.seq': expect.any(Number), 'removed_records.hold_id': 'removed_records id' },
   ...{ 'removed_records.identity': expect.any(Buffer), 'removed_records.words': expect.any(Array) },
-  ...{ 'removed_records.folded_name': 'removed_records name' },
   ...{ 'jobs.leased_by': null, 'jobs.leased_until': null },
 }
 

@@ -226,7 +226,7 @@ describe('pages by number in PostgreSQL', needsPostgres, () => {
     await insert(rows)
     const list = (await database.reading.first<{ seq: number }>("SELECT seq FROM accounts WHERE id = 'one'"))?.seq ?? 0
     await database.command("UPDATE records SET words = $1, name = 'A file', folded_name = 'a file'", [
-      partWords(list, 'file').words,
+      partWords(list, 'file'),
     ])
     await database.command('ANALYZE records')
     const search: RecordSearch = { ...ANY, names: [{ text: 'file', match: 'ipartial' }] }
@@ -244,8 +244,16 @@ describe('pages by number in PostgreSQL', needsPostgres, () => {
     const walked = await visitedBy(database, () => lists.walk(filter, { after: null, limit: LIMIT }))
     expect(walked.result.rows.map(({ id }) => id)).toEqual(wanted.slice(0, LIMIT))
     expect(walked.visited).toBeLessThan(SAMPLED + 10_001 + 4 * LIMIT)
-    // A word of the newest records alone is found by the index of words in the end.
-    await database.command("UPDATE records SET words = '{}' WHERE created_at < 39000")
+    const inAnotherCase = { ...filter, search: { ...ANY, names: [{ text: 'FILE', match: 'partial' as const }] } }
+    const none = await visitedBy(database, () => lists.page(inAnotherCase, 0, LIMIT))
+    expect(none.result).toEqual({ rows: [], total: 0 })
+    // The sample, and each name once.
+    expect(none.visited).toBeLessThan(SAMPLED + 40_000 + 4 * LIMIT)
+    expect(await lists.page({ ...filter, search: { ...search, before: 20 } }, 15, LIMIT)).toMatchObject({ total: 20 })
+    // A word of the newest records alone.
+    await database.command(
+      "UPDATE records SET words = '{}', name = 'other', folded_name = 'other' WHERE created_at < 39000",
+    )
     const { rows: few, ...fewTotals } = await lists.page(filter, 990, LIMIT)
     expect([few.map(({ id }) => id), fewTotals]).toEqual([wanted.slice(990, 997), { total: 1_000 }])
   })

@@ -1,0 +1,39 @@
+import { MemoryBudget } from '../../concurrency/memory-budget.ts'
+import { Slots } from '../../concurrency/slots.ts'
+import type { Clock } from '../../domain/clock.ts'
+
+/** Largest memory in bytes of a row until it is part of an answer. Most of it is metadata. */
+const ROW_BYTES = 16 * 1024
+const BOUNDS = { capacity: 16, perOwner: 4, waiting: 1_024, waitMs: 15_000, what: 'the search' }
+const NEVER = new AbortController().signal
+
+/** Bounds the searches that run at once, by account, and the memory of their pages. A waiting search holds nothing. */
+export class SearchRoom {
+  readonly #slots: Slots
+  readonly #memory: MemoryBudget
+
+  /** @param bytes memory of all pages; a larger page is read alone */
+  constructor(bytes: number, clock: Clock) {
+    this.#slots = new Slots(BOUNDS, clock)
+    this.#memory = MemoryBudget.of(bytes, clock)
+  }
+
+  /**
+   * Runs a search for at most `rows` rows.
+   * @throws HoldfastError `UNAVAILABLE` with `retryAfter` if too many searches wait, or this one has waited too long
+   */
+  async hold<T>(account: string, rows: number, search: () => Promise<T>): Promise<T> {
+    const slot = await this.#slots.enter(account)
+    const bytes = rows * ROW_BYTES
+    try {
+      await this.#memory.take(bytes, NEVER)
+      try {
+        return await search()
+      } finally {
+        this.#memory.give(bytes)
+      }
+    } finally {
+      slot.leave()
+    }
+  }
+}
