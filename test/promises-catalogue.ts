@@ -164,6 +164,20 @@ export const cataloguePromises: readonly KeptPromise[] = [
     test: { file: searches, name: 'finds what a scan finds, while records, names and clocks' },
   },
   {
+    promise: 'the searches of an account leave slots for others',
+    file: 'src/pins/lists/search-room.ts',
+    find: 'perOwner: 4,',
+    replace: 'perOwner: 16,',
+    test: { file: 'test/pins/search-room.test.ts', name: 'of an account leave slots for other accounts' },
+  },
+  {
+    promise: 'the pages of running searches have a budget of memory',
+    file: 'src/pins/lists/search-room.ts',
+    find: '      await this.#memory.take(bytes, NEVER)\n',
+    replace: '',
+    test: { file: 'test/pins/search-room.test.ts', name: 'read pages of no more memory than their budget' },
+  },
+  {
     promise: 'writers index what they change once 2,000 changes wait',
     file: 'src/catalogue/sqlite/search-index.ts',
     find: '    if (this.#isFull.get(MOST_PENDING - STEP) !== undefined) this.#step()\n',

@@ -37,7 +37,7 @@ function olderThan(time: string, hasExpiration: boolean): string {
  * A row counts expired records until they are removed, so the query subtracts them. Parameter 1 is the account,
  * parameter 2 the current time.
  */
-export function placeBefore({ hasExpiration }: RecordFilter, most: string): string {
+export function countedPlace({ hasExpiration }: RecordFilter, most: string): string {
   return `SELECT created_at, id, passed FROM (
     SELECT created_at, id, is_place, SUM(count) OVER (ORDER BY created_at DESC, id DESC)::bigint AS passed FROM (
       SELECT created_at, id, ${hasExpiration ? 'expiring' : 'records'} AS count, TRUE AS is_place

@@ -1,7 +1,7 @@
 import { EXACT_MATCHES, type NumberedPage, type Page, type PageRequest } from '../../src/catalogue/page.ts'
 import type { RecordFilter, RecordRow } from '../../src/catalogue/records.ts'
 import { usageOf } from '../../src/catalogue/rules/record-rules.ts'
-import { boundedCount, counter, placeBefore } from './place-counts.ts'
+import { boundedCount, counter, countedPlace } from './place-counts.ts'
 import type { Postgres } from './postgres.ts'
 import { runRule } from './postgres-driver.ts'
 import {
@@ -90,7 +90,7 @@ export class RecordLists {
     let place = ''
     let from = skipped
     if (offset >= FAR && filter.multihash === null) {
-      place = `WITH place AS (${placeBefore(filter, skipped)})`
+      place = `WITH place AS (${countedPlace(filter, skipped)})`
       from = `${skipped} - COALESCE((SELECT passed FROM place), 0)`
       conditions.is(`(created_at, id) < (COALESCE((SELECT created_at FROM place), ${NEVER}),
         COALESCE((SELECT id FROM place), ''))`)

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { SearchRoom } from '../../../src/pins/lists/search-room.ts'
-import { ManualClock } from '../../support/manual-clock.ts'
+import { SearchRoom } from '../../src/pins/lists/search-room.ts'
+import { ManualClock } from '../support/manual-clock.ts'
 
 const MIB = 1024 ** 2
 
@@ -44,7 +44,7 @@ describe('running searches', () => {
     const searches = searching(new SearchRoom(64 * MIB, clock))
     searches.start('crowd', 5)
     await settled()
-    await clock.advance(15_000)
+    clock.advance(15_000)
     expect(await searches.outcomes[4]).toMatchObject({ code: 'UNAVAILABLE', details: { retryAfter: 1 } })
     expect(searches.running.length).toBe(4)
   })
