@@ -1,7 +1,7 @@
 import { EXACT_MATCHES, type NumberedPage, type Page, type PageRequest } from '../../src/catalogue/page.ts'
 import type { RecordFilter, RecordRow } from '../../src/catalogue/records.ts'
 import { usageOf } from '../../src/catalogue/rules/record-rules.ts'
-import { boundedCount, counter, countedPlace } from './place-counts.ts'
+import { boundedCount, countedPlace, counter } from './place-counts.ts'
 import type { Postgres } from './postgres.ts'
 import { runRule } from './postgres-driver.ts'
 import {
