@@ -112,11 +112,11 @@ test('a write waits for reads that have begun, later reads wait', async () => {
   egress.add([ROW])
   clock.advance(4_000)
   const second = egress.payersOf({ cid: cidOf(7), rootId: 7 })
+  await new Promise(resolve => setImmediate(resolve))
+  expect([store.add.mock.calls.length, store.payersOf.mock.calls.length]).toEqual([0, 1])
   slow.resolve([])
   await Promise.all([first, second])
-  expect(store.add.mock.invocationCallOrder[0]).toBeGreaterThan(store.payersOf.mock.invocationCallOrder[0] ?? 0)
   expect(store.add.mock.invocationCallOrder[0]).toBeLessThan(store.payersOf.mock.invocationCallOrder[1] ?? 0)
-  expect(store.add.mock.settledResults[0]?.type).toBe('fulfilled')
 })
 
 test('a tally has a limited number of rows and loses no bytes', () => {
