@@ -225,6 +225,8 @@ describe('pages by number in PostgreSQL', needsPostgres, () => {
     }))
     await insert(rows)
     const list = (await database.reading.first<{ seq: number }>("SELECT seq FROM accounts WHERE id = 'one'"))?.seq ?? 0
+    // No statement of the catalogue updates so many records, and triggers compare them all.
+    await database.command('ALTER TABLE records DISABLE TRIGGER USER')
     await database.command("UPDATE records SET words = $1, name = 'A file', folded_name = 'a file'", [
       partWords(list, 'file'),
     ])
@@ -254,6 +256,7 @@ describe('pages by number in PostgreSQL', needsPostgres, () => {
     await database.command(
       "UPDATE records SET words = '{}', name = 'other', folded_name = 'other' WHERE created_at < 39000",
     )
+    await database.command('ALTER TABLE records ENABLE TRIGGER USER')
     const { rows: few, ...fewTotals } = await lists.page(filter, 990, LIMIT)
     expect([few.map(({ id }) => id), fewTotals]).toEqual([wanted.slice(990, 997), { total: 1_000 }])
   })
