@@ -17,11 +17,13 @@ import type { Sql } from './sql.ts'
 const PAGE = 500
 const STEP = 25
 const NODES = `SELECT name, id, number FROM nodes WHERE state = 'retiring' AND retire_to = $1 ORDER BY number`
-/** The content of offers alone does not move: the offers end. */
+/**
+ * The content of offers alone does not move: the offers end. A limit keeps PostgreSQL from reading all records into a hash.
+ */
 const ROOTS = `
   SELECT id, codec, multihash, ${NODE_NUMBER} = $1 AND (
-      EXISTS (SELECT 1 FROM records WHERE root_id = one.id LIMIT 1)
-      OR EXISTS (SELECT 1 FROM removed_records WHERE root_id = one.id LIMIT 1)) AS "isOwn",
+      COALESCE((SELECT TRUE FROM records WHERE root_id = one.id LIMIT 1), FALSE)
+      OR COALESCE((SELECT TRUE FROM removed_records WHERE root_id = one.id LIMIT 1), FALSE)) AS "isOwn",
     (SELECT cluster_id FROM records WHERE root_id = one.id LIMIT 1) AS "clusterId"
   FROM (SELECT id, codec, multihash, backend_id FROM roots WHERE id > $2 ORDER BY id LIMIT $3) AS one ORDER BY id`
 const WAITING = `
