@@ -41,7 +41,7 @@ const FUNCTIONS: Readonly<Record<string, readonly string[]>> = {
     'src/domain/errors.ts',
     'src/http/proxies.ts',
     'src/storage/{compact-database,rehearse-upgrade,schema-version}.ts',
-    'src/wiring/{check-config,connect-accounts,directory-calls,later-reading,open-accounts}.ts',
+    'src/wiring/{check-config,check-start,connect-accounts,directory-calls,later-reading,open-accounts}.ts',
   ],
   'holdfast/console': ['adapters/console/console-handler.ts'],
   'holdfast/fastify': ['adapters/fastify/plugin.ts'],
@@ -50,7 +50,7 @@ const FUNCTIONS: Readonly<Record<string, readonly string[]>> = {
   'holdfast/ipfs-cluster': ['adapters/ipfs-cluster/index.ts'],
   'holdfast/kubo': ['adapters/kubo/index.ts'],
   'holdfast/node-http': [
-    'adapters/node-http/{drain,http-server,loop-watch,metrics-endpoint,node-handler,readers,server}.ts',
+    'adapters/node-http/{drain,graceful-stop,http-server,loop-watch,metrics-endpoint,node-handler,readers,server}.ts',
   ],
   'holdfast/opentelemetry': ['adapters/opentelemetry/index.ts'],
   'holdfast/postgres': ['adapters/postgres/index.ts'],
@@ -67,12 +67,12 @@ import { readFile, writeFile } from 'node:fs/promises'
 import http from 'node:http'
 import { fastify } from 'fastify'
 import { type ApiRequest, createEngine, type Engine, type Logger, type SharedReading } from 'holdfast'
-import { createServer, PrometheusMetrics } from 'holdfast/node-http'
+import { createServer, PrometheusMetrics, type Readers } from 'holdfast/node-http'
 import { postgres } from 'holdfast/postgres'
 declare const engine: Engine, logger: Logger, server: http.Server, error: unknown, apiRequest: ApiRequest
-declare const workerData: SharedReading, database: string
+declare const workerData: SharedReading, database: string, readers: Readers
 void [createReadStream, readFile, writeFile, http, fastify, createEngine, createServer, PrometheusMetrics, postgres]
-void [engine, logger, server, error, apiRequest, workerData, database]
+void [engine, logger, server, error, apiRequest, workerData, database, readers]
 `
 /** Declarations that every example may use. */
 const CONTEXT = `
