@@ -210,10 +210,10 @@ export interface Engine extends Border, AsyncDisposable {
   shareReading(): Promise<SharedReading>
   /**
    * Runs a garbage collection now. `graceSeconds: 0` also deletes content released just before. Default: the configured
-   * grace period.
+   * grace period. `endUndo: true` first ends all undo periods, whose content otherwise stays: `keptBytes` of the result.
    * @example const { blocks } = await engine.collect({ graceSeconds: 0 })
    */
-  collect(options?: { graceSeconds?: number }): Promise<Collected>
+  collect(options?: { graceSeconds?: number; endUndo?: boolean }): Promise<Collected & { keptBytes: number }>
   /**
    * Returns the Helia node, which stops with the engine.
    * @throws HoldfastError `UNAVAILABLE` if networking is off

@@ -48,11 +48,12 @@ function engineOf(setup: Setup, modules: Modules): Engine {
     if (stopping !== null) throw stopped()
   }
   const upkeep: given.UpkeepCalls = {
-    collect: async ({ graceSeconds } = {}) => {
+    collect: async ({ graceSeconds, endUndo } = {}) => {
       if (graceSeconds !== undefined && !(graceSeconds >= 0)) {
         throw new HoldfastError('VALIDATION', 'graceSeconds must be a number of seconds from 0')
       }
-      return collector.collect(graceSeconds === undefined ? undefined : graceSeconds * 1_000)
+      const graceMs = graceSeconds === undefined ? undefined : graceSeconds * 1_000
+      return modules.get(M.bulk).collect({ graceMs, endUndo })
     },
     verify: options => verifier.verify(options),
     backup: (directory, options) => backups.run(directory, options),

@@ -143,6 +143,7 @@ Deletes unused blocks now. The node also does so regularly.
   holdfast gc --grace 0
 
   --grace SECONDS  keep blocks that became unused less than this ago (default: as configured)
+  --end-undo       end all undo periods first: their jobs can no longer be undone
 ${OWNER}`,
 
   verify: `Usage: holdfast verify [flags]

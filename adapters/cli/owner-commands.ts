@@ -18,11 +18,25 @@ export function stats(args: readonly string[], env: Environment): Promise<boolea
 }
 
 export function collect(args: readonly string[], env: Environment): Promise<boolean> {
-  return withOwnerNode(args, env, { values: ['grace'] }, async ({ node, flags, json }) => {
-    const freed = await node.collect(readSeconds(flags.grace))
-    if (json) printJson(freed)
-    else print(`freed ${amount(freed)} of ${countOf(numberOf(freed, 'roots') ?? 0, 'root')}`)
-  })
+  return withOwnerNode(
+    args,
+    env,
+    { values: ['grace'], switches: ['end-undo'] },
+    async ({ node, flags, switches, json }) => {
+      const graceSeconds = readSeconds(flags.grace)
+      const freed = await node.collect({
+        ...(graceSeconds !== undefined && { graceSeconds }),
+        ...(switches.has('end-undo') && { endUndo: true }),
+      })
+      if (json) {
+        printJson(freed)
+        return
+      }
+      print(`freed ${amount(freed)} of ${countOf(numberOf(freed, 'roots') ?? 0, 'root')}`)
+      const kept = numberOf(freed, 'keptBytes') ?? 0
+      if (kept > 0) print(`undo periods keep ${formatBytes(kept)}: holdfast gc --end-undo ends them`)
+    },
+  )
 }
 
 export function verify(args: readonly string[], env: Environment): Promise<boolean> {

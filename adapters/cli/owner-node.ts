@@ -23,7 +23,7 @@ export interface BackupTarget {
  */
 export interface OwnerNode {
   stats(): Promise<JsonObject>
-  collect(graceSeconds: number | undefined): Promise<JsonObject>
+  collect(options: { graceSeconds?: number; endUndo?: boolean }): Promise<JsonObject>
   /** Checks every block. `onProgress` receives the number of bytes read so far. */
   verify(onProgress: (bytes: number) => void): Promise<JsonObject>
   /** Backs up the node. Only a local node accepts `keys`. */
@@ -83,7 +83,7 @@ function remoteNode(client: HoldfastClient): OwnerNode {
   return {
     stats: () => client.request('GET', '/stats'),
     // No idle limit, because the server answers only after the collection has ended.
-    collect: graceSeconds => client.request('POST', '/gc', { json: { graceSeconds }, idleMs: 0 }),
+    collect: options => client.request('POST', '/gc', { json: { ...options }, idleMs: 0 }),
     verify: onProgress => followed(client, '/verify', undefined, onProgress),
     backup: ({ keys, ...target }, onProgress) => {
       if (keys !== undefined) throw usageError('--keys requires --data-dir: a server writes the keys into the backup')
@@ -151,7 +151,7 @@ async function followed(
 function localNode(engine: Engine): OwnerNode {
   return {
     stats: async () => ({ ...(await engine.stats()) }),
-    collect: async graceSeconds => ({ ...(await engine.collect(graceSeconds === undefined ? {} : { graceSeconds })) }),
+    collect: async options => ({ ...(await engine.collect(options)) }),
     verify: async onProgress => ({ ...(await engine.verify({ onProgress: ({ bytes }) => onProgress(bytes) })) }),
     backup: async ({ directory, ...options }, onProgress) => ({
       ...(await engine.backup(directory, { ...options, onProgress: ({ bytes }) => onProgress(bytes) })),

@@ -113,6 +113,8 @@ export interface Collected {
   roots: number
   blocks: number
   bytes: number
+  /** Bytes that undo periods keep. Absent before version 0.4.0. */
+  keptBytes?: number
 }
 
 /** Progress or result of a verification. */

@@ -142,11 +142,20 @@ export class Owner {
   }
 
   /**
-   * Deletes unused content. A grace of 0 seconds includes content that was unpinned only a moment ago.
+   * Deletes unused content. A grace of 0 seconds includes content that was unpinned only a moment ago. `endUndo` first
+   * ends all undo periods, whose content otherwise stays.
    * @example const { blocks } = await client.owner.collect({ graceSeconds: 0 })
    */
-  collect({ graceSeconds, signal }: { graceSeconds?: number; signal?: AbortSignal } = {}): Promise<Collected> {
-    return this.#json('POST', '/gc', { json: { graceSeconds }, idleMs: 0, signal })
+  collect({
+    graceSeconds,
+    endUndo,
+    signal,
+  }: {
+    graceSeconds?: number
+    endUndo?: boolean
+    signal?: AbortSignal
+  } = {}): Promise<Collected> {
+    return this.#json('POST', '/gc', { json: { graceSeconds, endUndo }, idleMs: 0, signal })
   }
 
   /**

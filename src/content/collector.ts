@@ -78,6 +78,11 @@ export class Collector {
     }
   }
 
+  /** True while a backup stops all deletions. */
+  get isHeld(): boolean {
+    return this.#holds > 0
+  }
+
   /** Collects until no garbage older than `graceMs` remains. */
   async collect(graceMs: number = this.#parts.graceMs): Promise<Collected> {
     // A running collection may miss the newest garbage, so wait for its end and start another.

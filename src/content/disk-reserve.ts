@@ -14,6 +14,8 @@ const PIECE = 1024 ** 2
 /** While there is enough space, a reading of the free space stays valid for this time in ms. */
 const FRESH_MS = 1_000
 const LOOK_EVERY_MS = 10_000
+/** Longest time that new content waits for room. */
+const ROOM_MS = 10_000
 
 /**
  * Returns the bytes that new content leaves free by default: 64 MiB or 5 % of the file system, whichever is less.
@@ -59,6 +61,12 @@ export class DiskReserve {
   #cancelTimer: (() => void) | null = null
   #maintaining: Promise<void> | null = null
   #stopped = false
+  #makeRoom: ((hasRoom: () => Promise<boolean>) => Promise<void>) | null = null
+  #making: Promise<void> | null = null
+  /** Bytes of new content that waits for room. */
+  #waiting = 0
+  /** Time at which an attempt to make room last ended without room. */
+  #failedAt = Number.NEGATIVE_INFINITY
 
   constructor(options: DiskReserveOptions) {
     this.#options = options
@@ -67,6 +75,11 @@ export class DiskReserve {
   /** Null before the first reading. */
   get state(): DiskState | null {
     return this.#state
+  }
+
+  /** Sets what frees space for new content that would be refused. `makeRoom` ends early once there is room. */
+  whenFull(makeRoom: (hasRoom: () => Promise<boolean>) => Promise<void>): void {
+    this.#makeRoom = makeRoom
   }
 
   /** Reads the free space at intervals, and maintains the ballast file. */
@@ -107,12 +120,45 @@ export class DiskReserve {
     const { clock, watch } = this.#options
     // During a problem, check once a second, so that the node admits content soon after the problem ends.
     if (watch.problem !== null && clock.now() - this.#seenAt >= FRESH_MS) await watch.look()
-    const { freeBytes, reserveBytes } = await this.look()
+    let { freeBytes, reserveBytes } = await this.look()
+    if (watch.problem === null && freeBytes - bytes < reserveBytes && (await this.#waitForRoom(bytes))) {
+      await this.#looking
+      ;({ freeBytes, reserveBytes } = await this.look())
+    }
     if (watch.problem !== null) throw new HoldfastError('UNAVAILABLE', 'the node cannot keep new content at the moment')
     if (freeBytes - bytes < reserveBytes) {
       throw new HoldfastError('STORAGE_FULL', 'the node has no space left for new content')
     }
     this.#left = Math.max(0, this.#left - bytes)
+  }
+
+  /** Waits until space is freed, at most for a while. Returns false if nothing can be freed at the moment. */
+  async #waitForRoom(bytes: number): Promise<boolean> {
+    const { clock } = this.#options
+    const make = this.#makeRoom
+    if (make === null || this.#stopped || clock.now() - this.#failedAt < FRESH_MS) return false
+    this.#waiting += bytes
+    const hasRoom = async (): Promise<boolean> => {
+      const { freeBytes, reserveBytes } = await this.look()
+      return this.#stopped || freeBytes - this.#waiting >= reserveBytes
+    }
+    this.#making ??= underName('disk reserve', () => make(hasRoom))
+      .catch(() => undefined)
+      .then(async () => {
+        if (!(await hasRoom())) this.#failedAt = clock.now()
+      })
+      .finally(() => {
+        this.#making = null
+      })
+    const late = Promise.withResolvers<void>()
+    const cancel = clock.after(ROOM_MS, late.resolve)
+    try {
+      await Promise.race([this.#making, late.promise])
+    } finally {
+      cancel()
+      this.#waiting -= bytes
+    }
+    return true
   }
 
   /** Reads the free space now. Concurrent calls share one reading. */

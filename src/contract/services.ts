@@ -16,7 +16,7 @@ import type { Backups } from '../backup/backups.ts'
 import type { FleetNodes } from '../catalogue/fleet.ts'
 import type { ClusterRegistry } from '../clusters/cluster-registry.ts'
 import type { Slots } from '../concurrency/slots.ts'
-import type { Collector } from '../content/collector.ts'
+import type { Collected } from '../content/collector.ts'
 import type { Verifier } from '../content/verifier.ts'
 import type { Egress } from '../gateway/policy/account-egress.ts'
 import type { Takedowns } from '../gateway/policy/takedowns.ts'
@@ -135,7 +135,10 @@ export interface Services {
   hasConsole: boolean
 
   statistics: Pick<Statistics, 'read'>
-  collector: Pick<Collector, 'collect'>
+  collect: (options: {
+    graceMs?: number | undefined
+    endUndo?: boolean | undefined
+  }) => Promise<Collected & { keptBytes: number }>
   verifier: Pick<Verifier, 'verify'>
   reconciler: Pick<Reconciler, 'run'>
   history: Pick<History, 'samples'>

@@ -1,11 +1,13 @@
 import { BulkSteps, bulkJobs } from '../pins/bulk/bulk-jobs.ts'
 import { bulkRunner } from '../pins/bulk/bulk-runner.ts'
 import { BulkService } from '../pins/bulk/bulk-service.ts'
+import { DiskRoom } from '../pins/bulk/disk-room.ts'
 import { BulkEdits } from '../pins/bulk/edit-checks.ts'
 import { endedEarly } from '../pins/bulk/ended-early.ts'
 import { KeptBounds } from '../pins/bulk/kept-bounds.ts'
 import type { AccessModule } from './access-module.ts'
 import type { ClustersModule } from './clusters-module.ts'
+import type { ContentModule } from './content-module.ts'
 import { ownAccountOf } from './own-account.ts'
 import type { PinsModule } from './pins-module.ts'
 import type { Setup } from './setup.ts'
@@ -18,11 +20,13 @@ export function makeBulk(
   {
     storage,
     access,
+    content,
     clusters,
     pins,
   }: {
     storage: StorageModule
     access: AccessModule
+    content: ContentModule
     clusters: ClustersModule
     pins: PinsModule
   },
@@ -54,13 +58,31 @@ export function makeBulk(
     },
     logger,
   )
+  const room = new DiskRoom({
+    bulk,
+    collector: content.collector,
+    backends: [...storage.reserves.keys()],
+    isSetBack: async () => ((await storage.offers?.pending()) ?? null) !== null,
+    clock,
+    ended,
+  })
   const undoMs = config.bulk.undoSeconds * 1_000
   const service = new BulkService({ bulk, records, accounts, plans, clock, undoMs, edits, wake: () => runner.wake() })
   const ownAccount = ownAccountOf(setup, access)
   return {
     bulk: service,
     jobs: bulkJobs({ bulk: service, steps, activity, clock, ownAccount }),
-    start: async (): Promise<void> => runner.wake(),
+    /** Deletes unused blocks, and first what undo periods keep if `endUndo` is set. */
+    collect: async ({ graceMs, endUndo = false }: { graceMs?: number | undefined; endUndo?: boolean | undefined }) => {
+      if (endUndo) await room.endAll()
+      const freed = await content.collector.collect(graceMs)
+      return { ...freed, keptBytes: (await bulk.keptTotals()).bytes }
+    },
+    start: async (): Promise<void> => {
+      for (const reserve of storage.reserves.values()) reserve.whenFull(hasRoom => room.make(hasRoom))
+      pins.accountRemoval.whenPeriodsEnd(() => runner.wake())
+      runner.wake()
+    },
     stop: async (): Promise<void> => {
       await runner.stop()
       await bounds.stop()

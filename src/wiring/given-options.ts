@@ -224,7 +224,7 @@ const reconcile: Fields<ReconcileOptions> = {
 export type UpkeepCalls = Pick<Engine, 'collect' | 'verify' | 'backup' | 'reconcile'>
 
 export const UPKEEP_CALLS: CallFields<UpkeepCalls> = {
-  collect: { 0: { graceSeconds: true } },
+  collect: { 0: { graceSeconds: true, endUndo: true } },
   verify: { 0: verify },
   backup: { 1: backup },
   reconcile: { 0: reconcile },

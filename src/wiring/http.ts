@@ -86,7 +86,7 @@ function servicesOf(setup: Setup, { access, pins, upkeep, ...below }: Below): Se
       storageProblem: below.storage.storageProblem,
       probed: isReady => setup.probes.answered('api', isReady),
     },
-    collector: below.content.collector,
+    collect: below.bulk.collect,
     verifier: below.content.verifier,
     takedowns: below.network.takedowns,
     egress: below.gateway.egress,

@@ -66,6 +66,7 @@ export function makePins(setup: Setup, below: Below) {
   const service = new PinService({ ...makers, sweeper, scheduler, records, bulk, clock, changes, activity, ownAccount })
   const accountRemoval = new AccountRemoval({
     accounts: storage.catalogue.accounts,
+    bulk,
     pins: service,
     clock,
     logger,

@@ -23,6 +23,8 @@ async function until(isSo: () => boolean): Promise<void> {
 const isForgotten = (dataDir: string, id: string): boolean =>
   withDatabase(dataDir, db => db.prepare<[string]>('SELECT 1 FROM accounts WHERE id = ?').get(id)) === undefined
 
+const NO_PERIODS = { endPeriods: async () => [] }
+
 describe('a deleted account', () => {
   test('is unusable and leaves nothing; shared content of other accounts remains', () =>
     withEngine(async ({ engine, dataDir, account, newAccount }) => {
@@ -128,6 +130,7 @@ describe('the removal of an account', () => {
         return work()
       }
       return new AccountRemoval({
+        bulk: NO_PERIODS,
         accounts: {
           deleted: limit => afterStep(() => accounts.deleted(limit)),
           purge: (id, limit) => afterStep(() => accounts.purge(id, limit)),
@@ -193,7 +196,11 @@ describe('the removal of an account', () => {
     for (const id of ['a', 'b']) await accounts.insert({ id, email: `${id}@example.org`, createdAt: 1, ...rest }, null)
     await accounts.markDeleted('a', 1)
     const clock = new ManualClock()
-    return { accounts, clock, removal: new AccountRemoval({ accounts, pins: { clear }, clock, logger: silentLogger }) }
+    return {
+      accounts,
+      clock,
+      removal: new AccountRemoval({ accounts, bulk: NO_PERIODS, pins: { clear }, clock, logger: silentLogger }),
+    }
   }
 
   test('takes turns with an account that is deleted meanwhile', async () => {

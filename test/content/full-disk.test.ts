@@ -1,4 +1,3 @@
-import { execFileSync } from 'node:child_process'
 import { rm, stat, statfs, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
@@ -7,6 +6,7 @@ import { Database } from '../../src/storage/database.ts'
 import { pseudoRandom } from '../support/bytes.ts'
 import { needs } from '../support/needs.ts'
 import { RecordingFiles } from '../support/recording-files.ts'
+import { canMount, withSmallDisk } from '../support/small-disk.ts'
 import { EMPTY, storeSizes } from '../support/store-inspection.ts'
 import { withTempDir } from '../support/temp-dir.ts'
 import { type TestEngine, withEngine } from '../support/test-engine.ts'
@@ -130,17 +130,11 @@ describe('the ballast', () => {
   })
 })
 
-/** True if this machine lets a test mount a small disk. */
-const canMount = await withMount('1m', async () => undefined).then(
-  () => true,
-  () => false,
-)
-
 describe('a real full disk', needs(canMount, 'this user may not mount a small disk'), () => {
   test('deletes, collects, starts and recovers, filled by uploads or by others', {
     timeout: 60_000,
   }, async () => {
-    await withMount('24m', async disk => {
+    await withSmallDisk('24m', async disk => {
       const dataDir = join(disk, 'data')
       const files = new RecordingFiles()
       // The node writes the ballast after its start; without it, the disk would stay full.
@@ -173,7 +167,7 @@ describe('a real full disk', needs(canMount, 'this user may not mount a small di
   })
 
   test('filled by others during a stop costs only the ballast', async () => {
-    await withMount('24m', async disk => {
+    await withSmallDisk('24m', async disk => {
       const dataDir = join(disk, 'data')
       const ballast = (): Promise<boolean> =>
         stat(join(dataDir, 'ballast')).then(
@@ -209,16 +203,4 @@ async function fillWhatIsLeft(disk: string): Promise<void> {
 async function freeOn(disk: string): Promise<number> {
   const { bavail, bsize } = await statfs(disk)
   return bavail * bsize
-}
-
-/** Runs with a disk in memory, and unmounts it afterwards. */
-function withMount(size: string, run: (disk: string) => Promise<void>): Promise<void> {
-  return withTempDir(async disk => {
-    execFileSync('mount', ['-t', 'tmpfs', '-o', `size=${size}`, 'holdfast-test', disk], { stdio: 'ignore' })
-    try {
-      await run(disk)
-    } finally {
-      execFileSync('umount', [disk], { stdio: 'ignore' })
-    }
-  })
 }

@@ -44,13 +44,26 @@ const collect = route({
   audit: 'node.collect',
   summary: 'Delete unused blocks',
   details:
-    '`{roots, blocks, bytes}` that were deleted. Optional body: `{"graceSeconds": 0}` instead of the configured grace.',
-  body: optionalJson(Type.Object({ graceSeconds: Type.Optional(Type.Number({ minimum: 0, maximum: YEAR_SECONDS })) })),
-  answers: { 200: Type.Object({ roots: Type.Integer(), blocks: Type.Integer(), bytes: Type.Integer() }) },
-  handler: async ({ body }, { collector }) => {
-    const { graceSeconds } = await body()
+    '`{roots, blocks, bytes}` that were deleted, and `keptBytes`, which undo periods still keep. Optional body: ' +
+    '`{"graceSeconds": 0}` instead of the configured grace, and `"endUndo": true` to end all undo periods first.',
+  body: optionalJson(
+    Type.Object({
+      graceSeconds: Type.Optional(Type.Number({ minimum: 0, maximum: YEAR_SECONDS })),
+      endUndo: Type.Optional(Type.Boolean()),
+    }),
+  ),
+  answers: {
+    200: Type.Object({
+      roots: Type.Integer(),
+      blocks: Type.Integer(),
+      bytes: Type.Integer(),
+      keptBytes: Type.Integer(),
+    }),
+  },
+  handler: async ({ body }, { collect }) => {
+    const { graceSeconds, endUndo } = await body()
     const graceMs = graceSeconds === undefined ? undefined : graceSeconds * 1_000
-    return { status: 200, body: await collector.collect(graceMs) }
+    return { status: 200, body: await collect({ graceMs, endUndo }) }
   },
 })
 

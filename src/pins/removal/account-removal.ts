@@ -1,4 +1,6 @@
 import type { AccountStore } from '../../catalogue/account-store.ts'
+import { MOST_CHANGES } from '../../catalogue/bulk-changes.ts'
+import type { UndoPeriods } from '../../catalogue/undo-periods.ts'
 import { underName } from '../../concurrency/work.ts'
 import type { Clock } from '../../domain/clock.ts'
 import type { Logger } from '../../domain/logger.ts'
@@ -6,6 +8,7 @@ import type { PinService } from '../pin-service.ts'
 
 export interface AccountRemovalParts {
   accounts: Pick<AccountStore, 'deleted' | 'purge' | 'forget'>
+  bulk: Pick<UndoPeriods, 'endPeriods'>
   pins: Pick<PinService, 'clear'>
   clock: Clock
   logger: Logger
@@ -21,7 +24,7 @@ const MOST_ACCOUNTS = 1_000
 const LOOK_AGAIN_MS = 60_000
 
 /**
- * Removes accounts that are marked as deleted: keys and sessions first, then pins, then the account. The accounts take
+ * Removes accounts that are marked as deleted: undo periods, keys and sessions first, then pins, then the account. The accounts take
  * turns. Each step is idempotent, which lets a removal continue after a crash.
  */
 export class AccountRemoval {
@@ -30,6 +33,7 @@ export class AccountRemoval {
   #running: Promise<void> | null = null
   #isWanted = false
   #isStopped = false
+  #periodsEnded: () => void = () => undefined
   /** By account: end of a pause after the last batch or a failure, in ms since the epoch. */
   #rests = new Map<string, number>()
 
@@ -47,6 +51,11 @@ export class AccountRemoval {
     this.#running ??= underName('account removal', () => this.#work()).finally(() => {
       this.#running = null
     })
+  }
+
+  /** Sets the listener for undo periods that ended, whose records are then purged. */
+  whenPeriodsEnd(listener: () => void): void {
+    this.#periodsEnded = listener
   }
 
   async settled(): Promise<void> {
@@ -87,7 +96,9 @@ export class AccountRemoval {
 
   /** Returns false if the account is gone, or if only the sweeper can remove the rest. */
   async #step(id: string): Promise<boolean> {
-    const { accounts, pins, logger } = this.#parts
+    const { accounts, bulk, pins, logger } = this.#parts
+    const ended = await bulk.endPeriods({ accountId: id, why: 'account', limit: MOST_CHANGES })
+    if (ended.length > 0) this.#periodsEnded()
     if ((await accounts.purge(id, BATCH)) || (await pins.clear(id))) return true
     if (await accounts.forget(id)) logger.info({ account: id }, 'account removed')
     return false
