@@ -2,10 +2,39 @@ import type { KeptPromise } from './promises.ts'
 
 const rule = (name: string) => ({ file: 'test/catalogue/content-rules.test.ts', name })
 const job = (name: string) => ({ file: 'test/pins/removal/bulk.test.ts', name })
+const room = (name: string) => ({ file: 'test/pins/removal/disk-room.test.ts', name })
 const shared = (name: string) => ({ file: 'test/adapters/postgres/bulk-holds.test.ts', name })
 
 /** Promises about jobs that delete many records, and their undo. */
 export const bulkPromises: readonly KeptPromise[] = [
+  {
+    promise: 'a node collects garbage of any age before it refuses content',
+    file: 'src/pins/bulk/disk-room.ts',
+    find: '      await collector.collect(0)\n',
+    replace: '',
+    test: room('keeps room for others'),
+  },
+  {
+    promise: 'a full disk ends undo periods before content is refused',
+    file: 'src/pins/bulk/disk-room.ts',
+    find: '      const change = await bulk.endForRoom({ backends: this.#onFullNode() })\n',
+    replace: '      const change = null as BulkChange | null\n',
+    test: room('ends the undo periods of those'),
+  },
+  {
+    promise: 'an account that keeps little keeps its undo on a full disk',
+    file: 'src/catalogue/rules/undo-rules.ts',
+    find: 'for (const above of [Math.floor(bytes / Math.max(accounts, 1)), 0]) {',
+    replace: 'for (const above of [0]) {',
+    test: room('ends the undo periods of those'),
+  },
+  {
+    promise: 'a deleted account keeps nothing for an undo',
+    file: 'src/pins/removal/account-removal.ts',
+    find: '    if (ended.length > 0) this.#periodsEnded()\n',
+    replace: '',
+    test: room('gets room back from'),
+  },
   {
     promise: 'content that a record names is no kept content',
     file: 'src/storage/schema-kept.ts',
@@ -100,8 +129,8 @@ export const bulkPromises: readonly KeptPromise[] = [
   {
     promise: 'a job goes on after a restart',
     file: 'src/wiring/bulk-module.ts',
-    find: 'start: async (): Promise<void> => runner.wake()',
-    replace: 'start: async (): Promise<void> => undefined',
+    find: '=> runner.wake())\n      runner.wake()\n',
+    replace: '=> runner.wake())\n',
     test: job('continues after a restart'),
   },
   {

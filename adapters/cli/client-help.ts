@@ -11,8 +11,7 @@ const SERVER = `  --api URL        base of the server's API (HOLDFAST_API, defau
 
 const OWNER = `${SERVER}
 
-Uses the running server, with a session of the owner or a key that has every scope. Without a running server, give the
-data directory:
+Uses the running server, with a session of the owner or a key of every scope. Without a server, give the data directory:
 
   --data-dir DIR   directory of all stores
   --config FILE    configuration, JSON (HOLDFAST_CONFIG)`

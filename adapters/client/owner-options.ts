@@ -19,3 +19,10 @@ export interface VerifyOptions {
 export function auditQuery({ from, until, ...filter }: AuditFilter): Record<string, string | undefined> {
   return { ...filter, from: from?.toISOString(), until: until?.toISOString() }
 }
+
+/** Options of a garbage collection. `endUndo` first ends all undo periods, whose content otherwise stays. */
+export interface CollectOptions {
+  graceSeconds?: number
+  endUndo?: boolean
+  signal?: AbortSignal
+}

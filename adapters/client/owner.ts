@@ -19,7 +19,7 @@ import type {
   Takedown,
   Verified,
 } from './owner-answers.ts'
-import { auditQuery, type NewAccountOptions, type VerifyOptions } from './owner-options.ts'
+import { auditQuery, type CollectOptions, type NewAccountOptions, type VerifyOptions } from './owner-options.ts'
 import type { PageOptions } from './sessions.ts'
 
 const BASE_PATH = '/api/v3'
@@ -142,19 +142,10 @@ export class Owner {
   }
 
   /**
-   * Deletes unused content. A grace of 0 seconds includes content that was unpinned only a moment ago. `endUndo` first
-   * ends all undo periods, whose content otherwise stays.
+   * Deletes unused content. A grace of 0 seconds includes content that was unpinned only a moment ago.
    * @example const { blocks } = await client.owner.collect({ graceSeconds: 0 })
    */
-  collect({
-    graceSeconds,
-    endUndo,
-    signal,
-  }: {
-    graceSeconds?: number
-    endUndo?: boolean
-    signal?: AbortSignal
-  } = {}): Promise<Collected> {
+  collect({ graceSeconds, endUndo, signal }: CollectOptions = {}): Promise<Collected> {
     return this.#json('POST', '/gc', { json: { graceSeconds, endUndo }, idleMs: 0, signal })
   }
 

@@ -46,7 +46,7 @@ describe('a small disk', needs(canMount, 'this user may not mount a small disk')
     })
   })
 
-  test('ends the undo periods of those that keep most before it refuses content', { timeout: 120_000 }, async () => {
+  test('ends the undo periods of those that keep most, first', { timeout: 120_000 }, async () => {
     await withDisk(async (engine, accountOf) => {
       const deleted = async (account: string, size: number) => {
         const { record } = await engine.pins.upload(pseudoRandom(size, `${account} ${size}`), { account })
@@ -70,7 +70,7 @@ describe('a small disk', needs(canMount, 'this user may not mount a small disk')
     })
   })
 
-  test('gets the room of undo periods back if the owner ends them, or deletes the account', async () => {
+  test('gets room back from ended undo periods and deleted accounts', async () => {
     await withDisk(async (engine, accountOf) => {
       const account = await accountOf('one@x.org')
       const deletes = async (seed: string) => {
