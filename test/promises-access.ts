@@ -139,11 +139,25 @@ export const accessPromises: readonly KeptPromise[] = [
     test: { file: 'test/contract/proof-of-owner.test.ts', name: 'asks a kept owner for a proof' },
   },
   {
+    promise: 'a sign-in with a second factor can be kept',
+    file: 'src/access/sign-in/login-service.ts',
+    find: 'challenge.passwordHash, input.keep)',
+    replace: 'challenge.passwordHash)',
+    test: { file: contract, name: 'MUST ask for the second factor with the password' },
+  },
+  {
+    promise: 'a sign-in with the provider can be kept',
+    file: 'src/access/sign-in/provider-logins.ts',
+    find: 'sessions.begin(account.id, NO_PASSWORD, keep)',
+    replace: 'sessions.begin(account.id, NO_PASSWORD)',
+    test: { file: contract, name: 'MUST ask the provider again for a session' },
+  },
+  {
     promise: 'a session that is not kept takes no proof',
     file: 'src/catalogue/rules/session-rules.ts',
     find: 'WHERE id = :id AND proved_at IS NOT NULL',
     replace: 'WHERE id = :id',
-    test: { file: 'test/catalogue/access.test.ts', name: 'keeps the time of the last proof of a kept session' },
+    test: { file: 'test/catalogue/access.test.ts', name: 'stores proofs of kept sessions only' },
   },
   {
     promise: 'a provider is believed only if it asked the user recently',

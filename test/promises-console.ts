@@ -2,6 +2,7 @@ import type { KeptPromise } from './promises.ts'
 
 const safety = 'test/adapters/console/safety.test.ts'
 const handler = 'test/adapters/console/handler.test.ts'
+const proof = 'test/adapters/console/proof.test.ts'
 const kept = 'test/adapters/console/kept-sign-in.test.ts'
 const page = 'adapters/console/page/kept-sign-in.ts'
 const selection = (name: string) => ({ file: 'test/adapters/console/page/selection.test.ts', name })
@@ -10,6 +11,35 @@ const console = 'adapters/console/console-handler.ts'
 
 /** Promises that keep the console apart from the content on the same node. */
 export const consolePromises: readonly KeptPromise[] = [
+  {
+    promise: 'the console marks the sessions that it keeps',
+    file: 'adapters/console/page/sign-in-view.ts',
+    find: 'signIn(email, password, { keep: maySurvive() })',
+    replace: 'signIn(email, password)',
+    test: { file: proof, name: 'asks for the password, and makes an account' },
+  },
+  {
+    promise: 'the console marks the sessions of the provider that it keeps',
+    file: 'adapters/console/page/provider-sign-in.ts',
+    find: '.sessions.finishProvider(secret, answer, { keep: maySurvive() })',
+    replace: '.sessions.finishProvider(secret, answer)',
+    test: { file: proof, name: 'asks the provider again in another tab' },
+  },
+  {
+    promise: 'the console goes on with an action after the proof',
+    file: 'adapters/console/page/widgets/use-load.ts',
+    find: "  try {\n    await act()\n  } catch (error) {\n    if (!isHoldfastError(error, '2fa_invalid'))",
+    replace:
+      "  try {\n    await Promise.resolve()\n  } catch (error) {\n    if (!isHoldfastError(error, '2fa_invalid'))",
+    test: { file: proof, name: 'asks for its key, and goes on with' },
+  },
+  {
+    promise: 'the tab that asked the provider takes the answer from another tab',
+    file: 'adapters/console/page/provider-sign-in.ts',
+    find: '    channel.postMessage({ taken: state })\n',
+    replace: '',
+    test: { file: proof, name: 'asks the provider again in another tab' },
+  },
   {
     promise: 'a console whose files cannot be prepared reports it and retries',
     file: console,

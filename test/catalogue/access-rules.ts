@@ -358,7 +358,7 @@ export const accessRules: readonly AccessRule[] = [
     },
   },
   {
-    name: 'keeps the time of the last proof of a kept session, and of no other',
+    name: 'stores proofs of kept sessions only',
     async run({ accounts, sessions }) {
       await accounts.insert(account('one'), 'hash')
       const check = { now: NOW, passwordHash: 'hash' }
@@ -374,7 +374,7 @@ export const accessRules: readonly AccessRule[] = [
     },
   },
   {
-    name: 'keeps the time of the last proof of a key, which is its creation at first',
+    name: 'stores proofs of keys, from their creation on',
     async run({ accounts, keys }) {
       await accounts.insert(account('one'), 'hash')
       for (const id of ['k1', 'k2']) await keys.insert(key('one', id, { createdAt: NOW }), UNLIMITED)

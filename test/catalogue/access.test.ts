@@ -273,7 +273,7 @@ const wrong: ReadonlyArray<[what: string, broken: (right: AccessCatalogue) => Ac
         },
       },
     }),
-    [/^keeps the time of the last proof of a kept session/],
+    [/^stores proofs of kept sessions/],
   ],
   [
     'takes the proof of one key for all',
@@ -290,7 +290,7 @@ const wrong: ReadonlyArray<[what: string, broken: (right: AccessCatalogue) => Ac
         },
       }
     },
-    [/^keeps the time of the last proof of a key/],
+    [/^stores proofs of keys/],
   ],
   [
     'takes every user of a provider for one account',
