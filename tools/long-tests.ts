@@ -70,6 +70,7 @@ export const LONG_TESTS: Readonly<Record<string, readonly string[]>> = {
     'test/adapters/fleet/deaths.test.ts',
     'test/adapters/fleet/fleet-takedowns.test.ts',
     'test/adapters/fleet/handed-over.test.ts',
+    'test/adapters/fleet/removed-clusters.test.ts',
     'test/adapters/fleet/retire.test.ts',
     'test/adapters/fleet/forgotten-processes.test.ts',
     'test/adapters/fleet/set-back.test.ts',
