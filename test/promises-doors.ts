@@ -1,5 +1,7 @@
 import type { KeptPromise } from './promises.ts'
 
+const commandContent = 'test/adapters/cli/content.test.ts'
+const localFiles = 'test/adapters/cli/local-files.test.ts'
 const unpacking = 'test/adapters/cli/unpack.test.ts'
 const interrupted = 'test/adapters/cli/interrupted-get.test.ts'
 const login = 'test/adapters/cli/login.test.ts'
@@ -21,6 +23,34 @@ export const doorPromises: readonly KeptPromise[] = [
     find: 'if (names.some(isUnsafe)) {',
     replace: 'if (names.every(isUnsafe)) {',
     test: { file: unpacking, name: 'a path that leaves the folder leaves nothing behind' },
+  },
+  {
+    promise: 'a downloaded folder has the permissions that the umask allows',
+    file: 'adapters/cli/unpack.ts',
+    find: 'await mkdir(whole)',
+    replace: 'await mkdir(whole, { mode: 0o700 })',
+    test: { file: unpacking, name: 'have the umask' },
+  },
+  {
+    promise: 'an upload follows no link without --follow-symlinks',
+    file: 'adapters/cli/local-files.ts',
+    find: 'isLink && !this.#following.followLinks',
+    replace: 'false',
+    test: { file: localFiles, name: 'leaves each link out without the flag' },
+  },
+  {
+    promise: 'directories that link to each other end',
+    file: 'adapters/cli/local-files.ts',
+    find: 'if (above.includes(real)) {',
+    replace: 'if (above.at(-1) === real) {',
+    test: { file: localFiles, name: 'two directories that link to each other' },
+  },
+  {
+    promise: 'an upload that skips a link ends with exit code 3',
+    file: 'adapters/cli/command-line.ts',
+    find: "if (error.details.result === 'incomplete') return 3",
+    replace: '',
+    test: { file: commandContent, name: 'a directory uploads all files' },
   },
   {
     promise: 'unpacking replaces no folder',

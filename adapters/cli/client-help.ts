@@ -21,7 +21,7 @@ export const CLIENT_HELP = {
 
 Uploads files and directories, and prints the CID of each. On a terminal and with --json it also prints links.
 A directory becomes one upload with all files below it, hidden ones included. Its files open below its CID. Symbolic
-links and empty directories are skipped and listed. Files of any size are streamed.
+links and empty directories are skipped and listed. If links are skipped, the exit code is 3. Files are streamed.
 The PATH - is standard input, which needs --name.
 ${PUBLIC_NOTICE}
 
@@ -32,6 +32,7 @@ ${PUBLIC_NOTICE}
   --cluster ID     cluster (default: the account's)
   --timelock TIME  expiry, such as 2030-12-31T23:59:59Z (default: never)
   --meta KEY=VALUE searchable metadata; may be repeated
+  --follow-symlinks  upload what symbolic links lead to, also outside of the directory
 ${SERVER}`,
 
   import: `Usage: holdfast import FILE.car [flags]
@@ -102,8 +103,7 @@ ${PUBLIC_NOTICE}
   holdfast pin bafkreifljrjcnysaahmfdv755prppgtnjbtfor7oukwigl6c3y4q4vmvcm --wait
 
   --origin WHERE   a multiaddr ending in /p2p/..., or the URL of a gateway; may be repeated
-  --wait           wait until all blocks are stored, or the server stops trying (exit code 1). Without it the server
-                   continues in the background; see "holdfast status"
+  --wait           wait until all blocks are stored, or the server stops trying (exit code 1)
   --name NAME      name in lists
   --cluster ID     cluster (default: the account's)
   --timelock TIME  expiry, such as 2030-12-31T23:59:59Z (default: never)

@@ -11,7 +11,7 @@ import type { Environment } from './settings.ts'
 
 /**
  * Runs a command. Prints its error, if any, as one line to standard error.
- * @returns the exit code: 0 for success, 1 for failure, 2 for wrong usage
+ * @returns the exit code: 0 for success, 1 for failure, 2 for wrong usage, 3 for an upload without some entries
  */
 export async function runCommandLine(args: readonly string[], env: Environment): Promise<number> {
   let help = 'holdfast --help'
@@ -75,5 +75,6 @@ function report(error: unknown, help: string): number {
   const hint = error.details.help === 'command' ? `, see ${help}` : ''
   console.error(`holdfast: ${describeError(error)}${hint}`)
   if (isRefusal(error)) return 1
+  if (error.details.result === 'incomplete') return 3
   return error.code === 'VALIDATION' || error.code === 'CONFIG_INVALID' ? 2 : 1
 }

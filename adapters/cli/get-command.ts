@@ -25,7 +25,7 @@ export function get(args: readonly string[], env: Environment): Promise<boolean>
     const path = flags.out ?? (asTar ? `${last}.tar` : last)
     const file = asTar ? await client.content.archive(place, 'tar') : await fileAt(client, place).catch(noFile)
     if (file === null) return getFolder(client, { place, folder: join(dirname(path), basename(path)), json })
-    const bytes = await writeWhole(path, file)
+    const bytes = await writeWhole(path, file, 0o666)
     if (json) printJson({ file: path, bytes })
     else print(printable(`${path}  ${formatBytes(bytes)}`))
   })

@@ -1,5 +1,5 @@
-import { createReadStream } from 'node:fs'
-import { readdir, stat } from 'node:fs/promises'
+import { createReadStream, type Dirent } from 'node:fs'
+import { readdir, realpath, stat } from 'node:fs/promises'
 import { basename, join, resolve } from 'node:path'
 import { HoldfastError } from '../../src/domain/errors.ts'
 import type { SizedSource } from '../client/index.ts'
@@ -18,7 +18,12 @@ export interface LocalFile {
 /** A path that the upload skips, because a multipart form cannot carry a link or an empty directory. */
 export interface LeftOut {
   path: string
-  what: 'a symbolic link' | 'an empty directory' | 'a device, pipe or socket'
+  what:
+    | 'a symbolic link'
+    | 'a broken symbolic link'
+    | 'a directory that contains itself'
+    | 'an empty directory'
+    | 'a device, pipe or socket'
 }
 
 export interface LocalContent {
@@ -28,13 +33,24 @@ export interface LocalContent {
   leftOut: LeftOut[]
 }
 
+export interface Following {
+  /** True to follow symbolic links below a directory, wherever they lead. */
+  followLinks: boolean
+}
+
+/** Maximum number of entries if links are followed. Directories that link to each other have very many paths. */
+const MOST_ENTRIES = 1_000_000
+const TOO_MANY = `symbolic links lead to more than ${MOST_ENTRIES} files and directories`
+/** Errors of a link whose target does not exist. */
+const BROKEN = new Set(['ENOENT', 'ELOOP', 'ENOTDIR'])
+
 /**
- * Finds a file, or all files below a directory in the order of their names, including hidden files. Follows a symbolic
- * link only if `path` itself is the link.
+ * Finds a file, or all files below a directory in the order of their names, including hidden files. Always follows
+ * `path` itself if it is a symbolic link.
  * @throws HoldfastError `INVALID_PATH` if the path is neither a file nor a directory, cannot be read, or contains no
  * files
  */
-export async function readLocalContent(path: string): Promise<LocalContent> {
+export async function readLocalContent(path: string, following: Following): Promise<LocalContent> {
   const file = resolve(path)
   const name = basename(file)
   const entry = await stat(file).catch(cause => {
@@ -43,30 +59,65 @@ export async function readLocalContent(path: string): Promise<LocalContent> {
   if (entry.isFile()) return { name, isDirectory: false, files: [{ file, path: name, size: entry.size }], leftOut: [] }
   if (!entry.isDirectory()) throw new HoldfastError('INVALID_PATH', `${path} is neither a file nor a directory`)
   const content: LocalContent = { name, isDirectory: true, files: [], leftOut: [] }
-  await readBelow(file, '', content)
+  await new LocalWalk(content, following).read({ file, path: '', above: [] })
   if (content.files.length === 0) throw new HoldfastError('INVALID_PATH', `there are no files in ${path}`)
   return content
 }
 
-async function readBelow(directory: string, prefix: string, content: LocalContent): Promise<void> {
-  const entries = await readdir(directory, { withFileTypes: true }).catch(cause => {
-    throw unreadable(directory, cause)
-  })
-  if (entries.length === 0 && prefix !== '') content.leftOut.push({ path: prefix, what: 'an empty directory' })
-  for (const entry of entries.sort((a, b) => (a.name < b.name ? -1 : 1))) {
-    const file = join(directory, entry.name)
-    const path = prefix + entry.name
-    if (entry.isDirectory()) {
-      await readBelow(file, `${path}/`, content)
-    } else if (entry.isFile()) {
-      const { size } = await stat(file).catch(cause => {
-        throw unreadable(file, cause)
-      })
-      content.files.push({ file, path, size })
-    } else {
-      const what = entry.isSymbolicLink() ? 'a symbolic link' : 'a device, pipe or socket'
-      content.leftOut.push({ path, what })
+interface LocalDirectory {
+  /** Path on this machine. */
+  file: string
+  /** Path in the upload, with a `/` at the end. Empty for the top directory. */
+  path: string
+  /** Real paths of the directories above. */
+  above: readonly string[]
+}
+
+class LocalWalk {
+  readonly #content: LocalContent
+  readonly #following: Following
+  #entries = 0
+
+  constructor(content: LocalContent, following: Following) {
+    this.#content = content
+    this.#following = following
+  }
+
+  async read({ file: directory, path: prefix, above }: LocalDirectory): Promise<void> {
+    const { leftOut } = this.#content
+    const real = await realpath(directory).catch(cause => {
+      throw unreadable(directory, cause)
+    })
+    if (above.includes(real)) {
+      leftOut.push({ path: prefix, what: 'a directory that contains itself' })
+      return
     }
+    const entries = await readdir(directory, { withFileTypes: true }).catch(cause => {
+      throw unreadable(directory, cause)
+    })
+    if (entries.length === 0 && prefix !== '') leftOut.push({ path: prefix, what: 'an empty directory' })
+    this.#entries += entries.length
+    if (this.#following.followLinks && this.#entries > MOST_ENTRIES) throw new HoldfastError('INVALID_PATH', TOO_MANY)
+    const inside = [...above, real]
+    for (const entry of entries.sort((a, b) => (a.name < b.name ? -1 : 1))) {
+      await this.#add(entry, { file: join(directory, entry.name), path: prefix + entry.name, above: inside })
+    }
+  }
+
+  async #add(entry: Dirent, { file, path, above }: LocalDirectory): Promise<void> {
+    const { files, leftOut } = this.#content
+    const isLink = entry.isSymbolicLink()
+    if (isLink && !this.#following.followLinks) return void leftOut.push({ path, what: 'a symbolic link' })
+    if (entry.isDirectory()) return this.read({ file, path: `${path}/`, above })
+    if (!isLink && !entry.isFile()) return void leftOut.push({ path, what: 'a device, pipe or socket' })
+    const found = await stat(file).catch(cause => {
+      if (isLink && BROKEN.has(cause.code)) return null
+      throw unreadable(file, cause)
+    })
+    if (found === null) leftOut.push({ path, what: 'a broken symbolic link' })
+    else if (found.isDirectory()) await this.read({ file, path: `${path}/`, above })
+    else if (found.isFile()) files.push({ file, path, size: found.size })
+    else leftOut.push({ path, what: 'a device, pipe or socket' })
   }
 }
 

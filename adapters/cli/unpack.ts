@@ -19,7 +19,7 @@ export interface Unpacked {
 }
 
 /**
- * Unpacks a TAR into a new folder without the name of its top directory. Only the user can read the folder. An
+ * Unpacks a TAR into a new folder without the name of its top directory. The umask decides who can read it. An
  * incomplete download leaves no folder. Only new directories and files are created in a new private directory, so no
  * path can lead out of it by a link.
  * @throws HoldfastError `INVALID_PATH` if the folder exists or cannot be written, or if a path leaves it
@@ -30,16 +30,18 @@ export function unpack(folder: string, archive: AsyncIterable<Uint8Array>): Prom
 
 async function unpackPieces(folder: string, archive: AsyncIterable<Uint8Array>): Promise<Unpacked> {
   const unfinished = `${folder}.part-${randomBytes(6).toString('hex')}`
+  const whole = join(unfinished, 'whole')
   const bar = new ProgressBar(printable(folder), null)
   const done: Unpacked = { files: 0, bytes: 0, skippedLinks: 0 }
   try {
     await mkdir(unfinished, { mode: 0o700 })
+    await mkdir(whole)
     for await (const { path, kind, bytes } of readTar(archive)) {
-      const place = join(unfinished, ...namesBelowTop(path))
+      const place = join(whole, ...namesBelowTop(path))
       if (kind === 'symlink') done.skippedLinks += 1
-      else if (kind === 'directory') await mkdir(place, { recursive: true, mode: 0o700 })
+      else if (kind === 'directory') await mkdir(place, { recursive: true })
       else {
-        await mkdir(dirname(place), { recursive: true, mode: 0o700 })
+        await mkdir(dirname(place), { recursive: true })
         done.files += 1
         await writeNew(place, bytes, size => {
           done.bytes += size
@@ -48,12 +50,12 @@ async function unpackPieces(folder: string, archive: AsyncIterable<Uint8Array>):
       }
     }
     await refuseExisting(folder)
-    await rename(unfinished, folder)
+    await rename(whole, folder)
     return done
   } catch (error) {
-    await rm(unfinished, { recursive: true, force: true }).catch(() => undefined)
     throw unwritable(folder, error)
   } finally {
+    await rm(unfinished, { recursive: true, force: true }).catch(() => undefined)
     bar.end()
   }
 }
@@ -66,7 +68,7 @@ export async function refuseExisting(folder: string): Promise<void> {
 }
 
 async function writeNew(path: string, pieces: AsyncIterable<Uint8Array>, wrote: (bytes: number) => void) {
-  const file = await open(path, 'wx', 0o600)
+  const file = await open(path, 'wx')
   try {
     for await (const piece of pieces) {
       await file.writeFile(piece)

@@ -6,7 +6,7 @@ import { describeError } from './failure.ts'
 import { fileSource, type LeftOut, type LocalContent, readLocalContent } from './local-files.ts'
 import { metaFlag } from './meta-flag.ts'
 import { print, printJson, terminalColumns } from './output.ts'
-import { printable } from './printed-text.ts'
+import { countOf, printable } from './printed-text.ts'
 import { ProgressBar } from './progress-bar.ts'
 import type { Environment } from './settings.ts'
 
@@ -19,21 +19,24 @@ const MOST_NAMES = 10
 /** Uploads every path separately, and standard input for the path `-`. If an upload fails, the others continue. */
 export function upload(args: readonly string[], env: Environment): Promise<boolean> {
   const words = { what: 'a file or directory', min: 1, max: Number.POSITIVE_INFINITY }
-  const grammar = { values: FLAGS, lists: ['meta'], words } as const
-  return withApi(args, env, grammar, async ({ client, flags, lists, words: paths, json }) => {
+  const grammar = { values: FLAGS, lists: ['meta'], switches: ['follow-symlinks'], words } as const
+  return withApi(args, env, grammar, async ({ client, flags, lists, switches, words: paths, json }) => {
     const meta = metaFlag(lists.meta)
     if (paths.length > 1 && flags.name !== undefined) throw usageError('--name requires a single upload')
     const urlOf = contentUrls(client)
+    const following = { followLinks: switches.has('follow-symlinks') }
     let failed = 0
+    let incomplete = 0
     for (const path of paths) {
       try {
-        const content = path === STANDARD_INPUT ? null : await readLocalContent(path)
+        const content = path === STANDARD_INPUT ? null : await readLocalContent(path, following)
         const leftOut = content?.leftOut ?? []
         if (!json) reportSkipped(path, leftOut)
         const answer = await uploadContent(client, content, { ...flags, meta })
         const url = json || terminalColumns() !== null ? await urlOf(answer) : null
         if (json) printJson({ path, ...answer, url, ...(content?.isDirectory && { leftOut }) })
         else print(`${answer.cid}  ${printable(path)}${url === null ? '' : `\n  ${url}`}`)
+        if (leftOut.some(({ what }) => what !== 'an empty directory')) incomplete += 1
       } catch (error) {
         if (!isHoldfastError(error) || paths.length === 1) throw error
         failed += 1
@@ -42,6 +45,7 @@ export function upload(args: readonly string[], env: Environment): Promise<boole
       }
     }
     if (failed > 0) throw new HoldfastError('UNAVAILABLE', `${failed} of ${paths.length} uploads failed`)
+    if (incomplete > 0) throw incompleteUpload(incomplete)
   })
 }
 
@@ -74,6 +78,11 @@ function contentUrls(client: HoldfastClient): (upload: Upload) => Promise<string
     const [gateway] = (await clusters).find(({ id }) => id === clusterId)?.gateways ?? []
     return gateway === undefined ? null : gateway.publicUrl + cid
   }
+}
+
+function incompleteUpload(uploads: number): HoldfastError {
+  const message = `${countOf(uploads, 'upload')} went without the entries listed as skipped`
+  return new HoldfastError('INVALID_PATH', message, { details: { result: 'incomplete' } })
 }
 
 function reportSkipped(path: string, leftOut: readonly LeftOut[]): void {

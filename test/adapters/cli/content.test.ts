@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs'
-import { mkdir, readFile, symlink, truncate, writeFile } from 'node:fs/promises'
+import { mkdir, readFile, stat, symlink, truncate, unlink, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { HELP } from '../../../adapters/cli/help.ts'
@@ -85,10 +85,11 @@ test('a directory uploads all files, and lists skipped links and directories', a
   await symlink('index.html', join(root, 'link'))
 
   const finished = await run('upload', root)
-  expect(finished.code).toBe(0)
+  expect(finished.code).toBe(3)
   expect(finished.stderr.split('\n').slice(1, -1)).toEqual([
     '  link: a symbolic link',
     '  nothing/here/: an empty directory',
+    'holdfast: 1 upload went without the entries listed as skipped',
   ])
   const [, cid = ''] = /^(baf\w+) {2}.*site\n$/.exec(finished.stdout) ?? []
   for (const [path, content] of Object.entries(files)) {
@@ -98,6 +99,34 @@ test('a directory uploads all files, and lists skipped links and directories', a
   const listed = await json('ls', cid)
   expect(listed.map(({ path }) => path).toSorted()).toEqual(Object.keys(files).toSorted())
   expect((await json('ls', '--cid', cid)).map(({ name }) => name)).toEqual(['site'])
+})
+
+test('links of a build tool are followed only with --follow-symlinks', async () => {
+  await makeFiles('store', { 'abc-page/index.html': '<h1>built</h1>' })
+  const root = await makeFiles('result', { 'own.txt': 'own', 'sub/x.txt': 'x' })
+  await symlink(join(directory.path, 'store/abc-page'), join(root, 'page'))
+  await symlink('../..', join(root, 'sub/up'))
+  await symlink('absent', join(root, 'broken'))
+
+  const without = await run('upload', root)
+  expect(without).toMatchObject({ code: 3, stderr: expect.stringContaining('page: a symbolic link') })
+  const [, bare = ''] = /^(baf\w+)/.exec(without.stdout) ?? []
+  expect((await json('ls', bare)).map(({ path }) => path).toSorted()).toEqual(['own.txt', 'sub/x.txt'])
+
+  await unlink(join(root, 'broken'))
+  await unlink(join(root, 'sub/up'))
+  const [followed] = await json('upload', root, '--follow-symlinks')
+  expect(followed.leftOut).toEqual([])
+  expect((await opened(`${followed.cid}/page/index.html`)).toString()).toBe('<h1>built</h1>')
+  expect(await run('upload', root, '--follow-symlinks')).toMatchObject({ code: 0, stderr: '' })
+})
+
+test('a downloaded file has the permissions that the umask allows', async () => {
+  const file = join(await makeFiles('shared', { 'a.txt': 'shared' }), 'a.txt')
+  const [{ cid }] = await json('upload', file)
+  const out = join(directory.path, 'got.txt')
+  await json('get', cid, '--out', out)
+  expect((await stat(out)).mode & 0o777).toBe(0o666 & ~process.umask())
 })
 
 test('a file with an unsupported name is refused by name', async () => {

@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process'
 import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, symlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import { buffer } from 'node:stream/consumers'
@@ -6,6 +7,8 @@ import { afterEach, beforeEach, expect, test } from 'vitest'
 import { unpack } from '../../../adapters/cli/unpack.ts'
 import { type TarEntry, tarEnd, tarHeader, tarPadding } from '../../../src/gateway/representations/tar-header.ts'
 import { temporaryDirectory } from '../../support/server-process.ts'
+
+const unpackUrl = new URL('../../../adapters/cli/unpack.ts', import.meta.url).href
 
 let directory: ReturnType<typeof temporaryDirectory>
 let folder: string
@@ -173,8 +176,23 @@ test('an archive of another program is unpacked', async () => {
   expect(readFileSync(join(folder, long, 'a'), 'utf8')).toBe('text')
 })
 
-test('only the user can read the folder and its files', async () => {
-  await unpackInto('top/sub/a')
+const UMASKS = [
+  { title: '022', umask: 0o022, directories: 0o755, files: 0o644 },
+  { title: '027', umask: 0o027, directories: 0o750, files: 0o640 },
+  { title: '077', umask: 0o077, directories: 0o700, files: 0o600 },
+]
+
+test.each(UMASKS)('a folder and its files have the umask $title', async given => {
+  // Only another process can have another umask.
+  const script = `
+    process.umask(${given.umask})
+    const { unpack } = await import(${JSON.stringify(unpackUrl)})
+    const { readFileSync } = await import('node:fs')
+    await unpack(${JSON.stringify(folder)}, (async function* () { yield readFileSync(0) })())`
+  mkdirSync(join(folder, '..'))
+  const input = await buffer(archive(['top/sub/a']))
+  execFileSync(process.execPath, ['--input-type=module', '--eval', script], { input })
   const modes = ['', 'sub', 'sub/a'].map(path => statSync(join(folder, path)).mode & 0o777)
-  expect(modes).toEqual([0o700, 0o700, 0o600])
+  expect(modes).toEqual([given.directories, given.directories, given.files])
+  expect(readdirSync(join(directory.path, 'in'))).toEqual(['site'])
 })
