@@ -53,6 +53,13 @@ export const doorPromises: readonly KeptPromise[] = [
     test: { file: commandContent, name: 'a directory uploads all files' },
   },
   {
+    promise: 'unpacking sets no setuid, setgid or sticky bit',
+    file: 'adapters/cli/tar-reader.ts',
+    find: ' & 0o777',
+    replace: '',
+    test: { file: unpacking, name: 'never setuid, setgid or sticky' },
+  },
+  {
     promise: 'unpacking replaces no folder',
     file: 'adapters/cli/unpack.ts',
     find: 'if (entry === null) return',

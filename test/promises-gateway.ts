@@ -29,6 +29,20 @@ export const gatewayPromises: readonly KeptPromise[] = [
     test: { file: 'test/gateway/reader/content-reader.test.ts', name: 'keeps its content from garbage collection' },
   },
   {
+    promise: 'content cannot set setuid, setgid or sticky',
+    file: 'src/content/unixfs/attributes.ts',
+    find: '{ mode: value & PERMISSIONS }',
+    replace: '{ mode: value }',
+    test: { file: 'test/gateway/audits.test.ts', name: 'MUST list mode and time' },
+  },
+  {
+    promise: 'a time in the future is no Last-Modified',
+    file: 'src/gateway/representations/file-response.ts',
+    find: 'path.isIsolated || mtime > now ?',
+    replace: 'path.isIsolated ?',
+    test: { file: 'test/gateway/audits.test.ts', name: 'MUST NOT send a missing, invalid or future time' },
+  },
+  {
     promise: 'the text of a CID is bounded before it is decoded',
     file: 'src/ipld/cid.ts',
     find: 'if (text.length > (prefix === base32.prefix ? LONGEST_BASE32 : LONGEST_TEXT)) throw tooLong()',

@@ -9,6 +9,10 @@ export interface TarFile {
   /** Path as the archive has it, which may lead anywhere. */
   path: string
   kind: 'file' | 'directory' | 'symlink'
+  /** Permissions, without setuid, setgid and sticky. */
+  mode: number
+  /** Time of the last modification in seconds since the epoch; 0 if the archive has none. */
+  mtime: number
   /** Bytes of a file. Must be read before the next entry. */
   bytes: AsyncIterable<Uint8Array>
 }
@@ -49,8 +53,10 @@ export async function* readTar(archive: AsyncIterable<Uint8Array>): AsyncGenerat
         if (kind === undefined) throw damaged(`an entry has the unknown type ${JSON.stringify(type)}`)
         const prefix = textAt(header, 345, 155)
         const path = extended.get('path') ?? (prefix === '' ? '' : `${prefix}/`) + textAt(header, 0, 100)
+        const mode = (Number.parseInt(textAt(header, 100, 8), 8) || 0) & 0o777
+        const mtime = Number(extended.get('mtime') ?? Number.parseInt(textAt(header, 136, 12), 8)) || 0
         extended = new Map()
-        yield { path, kind, bytes: take(size) }
+        yield { path, kind, mode, mtime, bytes: take(size) }
       }
       await whole((BLOCK_BYTES - (size % BLOCK_BYTES)) % BLOCK_BYTES)
     }

@@ -1,15 +1,17 @@
 import { randomBytes } from 'node:crypto'
-import { lstat, mkdir, open, rename, rm } from 'node:fs/promises'
+import { chmod, lstat, mkdir, open, rename, rm, stat, utimes } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { HoldfastError } from '../../src/domain/errors.ts'
 import { unwritable } from './local-files.ts'
 import { printable } from './printed-text.ts'
 import { ProgressBar } from './progress-bar.ts'
-import { readTar } from './tar-reader.ts'
+import { readTar, type TarFile } from './tar-reader.ts'
 import { untilInterrupted } from './until-interrupted.ts'
 
 /** Characters of a refused path in the message. */
 const LONGEST_SHOWN = 200
+
+type Attributes = Pick<TarFile, 'mode' | 'mtime'>
 
 export interface Unpacked {
   files: number
@@ -36,21 +38,29 @@ async function unpackPieces(folder: string, archive: AsyncIterable<Uint8Array>):
   try {
     await mkdir(unfinished, { mode: 0o700 })
     await mkdir(whole)
-    for await (const { path, kind, bytes } of readTar(archive)) {
+    // A directory without write permission takes no entries, so each gets its attributes at the end.
+    const directories = new Map<string, Attributes>()
+    for await (const { path, kind, bytes, mode, mtime } of readTar(archive)) {
       const place = join(whole, ...namesBelowTop(path))
       if (kind === 'symlink') done.skippedLinks += 1
-      else if (kind === 'directory') await mkdir(place, { recursive: true })
-      else {
+      else if (kind === 'directory') {
+        await mkdir(place, { recursive: true })
+        directories.set(place, { mode, mtime })
+      } else {
         await mkdir(dirname(place), { recursive: true })
         done.files += 1
-        await writeNew(place, bytes, size => {
+        await writeNew(place, { bytes, mode, mtime }, size => {
           done.bytes += size
           bar.update(done.bytes)
         })
       }
     }
     await refuseExisting(folder)
+    const own = directories.get(whole)
+    directories.delete(whole)
+    for (const [place, attributes] of [...directories].reverse()) await setAttributes(place, attributes)
     await rename(whole, folder)
+    if (own !== undefined) await setAttributes(folder, own)
     return done
   } catch (error) {
     throw unwritable(folder, error)
@@ -67,16 +77,27 @@ export async function refuseExisting(folder: string): Promise<void> {
   throw new HoldfastError('INVALID_PATH', `${printable(folder)} exists: name a new folder with --out`)
 }
 
-async function writeNew(path: string, pieces: AsyncIterable<Uint8Array>, wrote: (bytes: number) => void) {
-  const file = await open(path, 'wx')
+async function writeNew(
+  path: string,
+  { bytes, mode, mtime }: Attributes & Pick<TarFile, 'bytes'>,
+  wrote: (bytes: number) => void,
+): Promise<void> {
+  const file = await open(path, 'wx', mode)
   try {
-    for await (const piece of pieces) {
+    for await (const piece of bytes) {
       await file.writeFile(piece)
       wrote(piece.length)
     }
+    if (mtime > 0) await file.utimes(mtime, mtime)
   } finally {
     await file.close()
   }
+}
+
+/** Removes permissions that the archive does not give. The umask has taken its part when the directory was created. */
+async function setAttributes(directory: string, { mode, mtime }: Attributes): Promise<void> {
+  if (mtime > 0) await utimes(directory, mtime, mtime)
+  await chmod(directory, (await stat(directory)).mode & mode)
 }
 
 /** Splits the path of an entry, and omits the top directory. */

@@ -1,4 +1,5 @@
 import type { GatewayAudit } from './audit.ts'
+import { attributeAudits } from './audits-attributes.ts'
 import { directoryAudits } from './audits-directories.ts'
 import { fileAudits } from './audits-files.ts'
 import { formatAudits } from './audits-formats.ts'
@@ -18,4 +19,5 @@ export const audits: readonly GatewayAudit[] = [
   ...requestAudits,
   ...siteAudits,
   ...typeAudits,
+  ...attributeAudits,
 ]

@@ -2,8 +2,9 @@ import type { CID } from 'multiformats/cid'
 import { CODEC } from '../../ipld/cid.ts'
 import { ProtobufReader } from '../../ipld/protobuf.ts'
 import { malformedDagPb, NodeLinks, parsePbNode } from '../dag/dag-pb.ts'
+import { type Attributes, modeOf, mtimeOf } from './attributes.ts'
 
-export interface FileNode {
+export interface FileNode extends Attributes {
   kind: 'file'
   cid: CID
   /** Size in bytes of the content: `inline`, then the content of the children in order. */
@@ -14,7 +15,7 @@ export interface FileNode {
   sizes: readonly number[]
 }
 
-export interface ShardNode {
+export interface ShardNode extends Attributes {
   kind: 'shard'
   cid: CID
   fanout: number
@@ -24,9 +25,9 @@ export interface ShardNode {
 /** A decoded UnixFS block. `opaque` stands for a block of another data model. */
 export type UnixfsNode =
   | FileNode
-  | { kind: 'directory'; cid: CID; links: NodeLinks }
+  | (Attributes & { kind: 'directory'; cid: CID; links: NodeLinks })
   | ShardNode
-  | { kind: 'symlink'; cid: CID; target: string }
+  | (Attributes & { kind: 'symlink'; cid: CID; target: string })
   | { kind: 'opaque'; cid: CID; bytes: Uint8Array }
 
 const NOTHING = new Uint8Array()
@@ -47,11 +48,11 @@ export function decodeNode(cid: CID, bytes: Uint8Array): UnixfsNode {
     case 'file':
       return fileOf(cid, links, unixfs)
     case 'directory':
-      return { kind: 'directory', cid, links }
+      return { kind: 'directory', cid, links, ...unixfs.attributes }
     case 'shard':
-      return { kind: 'shard', cid, fanout: fanoutOf(cid, unixfs), links }
+      return { kind: 'shard', cid, fanout: fanoutOf(cid, unixfs), links, ...unixfs.attributes }
     case 'symlink':
-      return { kind: 'symlink', cid, target: new TextDecoder().decode(unixfs.data ?? NOTHING) }
+      return { kind: 'symlink', cid, target: new TextDecoder().decode(unixfs.data ?? NOTHING), ...unixfs.attributes }
     default:
       return { kind: 'opaque', cid, bytes }
   }
@@ -61,13 +62,13 @@ export function fileInOneBlock(cid: CID, bytes: Uint8Array): FileNode {
   return { kind: 'file', cid, size: bytes.length, inline: bytes, links: new NodeLinks(cid, null), sizes: [] }
 }
 
-function fileOf(cid: CID, links: NodeLinks, { data, sizes }: Unixfs): FileNode {
+function fileOf(cid: CID, links: NodeLinks, { data, sizes, attributes }: Unixfs): FileNode {
   const inline = data ?? NOTHING
   if (sizes.length !== links.length) throw malformedDagPb(cid, 'its sizes do not match its links')
   let size = inline.length
   for (const below of sizes) size += below
   if (!Number.isSafeInteger(size)) throw malformedDagPb(cid, 'its size is out of bounds')
-  return { kind: 'file', cid, size, inline, links, sizes }
+  return { kind: 'file', cid, size, inline, links, sizes, ...attributes }
 }
 
 function fanoutOf(cid: CID, { fanout }: Unixfs): number {
@@ -86,6 +87,7 @@ interface Unixfs {
    */
   sizes: number[]
   fanout: number
+  attributes: Attributes
 }
 
 /** Types by number. Data without a type field counts as a file. */
@@ -98,7 +100,7 @@ const NUMBERS = new Set([1, 3, 4, 5, 6, 7])
  * @param links number of links of the node
  */
 export function readUnixfs(bytes: Uint8Array, links: number): Unixfs | null {
-  const found: Unixfs = { type: 'file', data: null, sizes: [], fanout: 0 }
+  const found: Unixfs = { type: 'file', data: null, sizes: [], fanout: 0, attributes: {} }
   try {
     const reader = new ProtobufReader(bytes)
     while (reader.next()) {
@@ -111,6 +113,8 @@ export function readUnixfs(bytes: Uint8Array, links: number): Unixfs | null {
       } else if (field === 2) found.data = reader.bytes()
       else if (field === 4 && found.sizes.length <= links) found.sizes.push(value)
       else if (field === 6) found.fanout = value
+      else if (field === 7) Object.assign(found.attributes, modeOf(value))
+      else if (field === 8 && wire === 2) Object.assign(found.attributes, mtimeOf(reader.message()))
     }
   } catch {
     return null

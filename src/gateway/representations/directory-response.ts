@@ -53,7 +53,12 @@ function typeOf(form: 'html' | 'json'): Readonly<Record<string, string>> {
 function listingJson({ cid }: DirectoryNode, { entries, next }: Listing): object {
   return {
     cid: cid.toString(),
-    entries: entries.map(entry => ({ ...entry, cid: entry.cid.toString() })),
+    entries: entries.map(({ mode, mtime, ...entry }) => ({
+      ...entry,
+      cid: entry.cid.toString(),
+      ...(mode !== undefined && { mode: mode.toString(8).padStart(4, '0') }),
+      ...(mtime !== undefined && { mtime: new Date(mtime).toISOString() }),
+    })),
     next,
   }
 }

@@ -32,14 +32,17 @@ export async function fileResponse(lookup: Lookup, file: FileNode, name: string,
   const isUnpinned = isIdentity(blocks.root)
   const type = await servedType(blocks, file, query.get('filename') || name)
   const isAsBefore = type.value === type.before
+  const lastModified = modificationOf(lookup, file)
   const etag = `"${headerName(cid)}${isAsBefore ? '' : `.v${TYPE_VERSION}`}"`
   return bytesResponse(lookup, {
     file,
     etag,
+    lastModified,
     contentType: type.value,
     headers: {
       ...(!isAsBefore && listingHeaders(lookup, etag)),
       ...dispositionHeader(query, { kind: null, name }),
+      ...(lastModified !== null && { 'last-modified': new Date(lastModified).toUTCString() }),
       ...(isActive(type.value) && (isUnpinned || !hasOwnOrigin) && SANDBOX),
       ...(isUnpinned && { 'cache-control': 'no-cache' }),
     },
@@ -56,6 +59,14 @@ export async function servedType(blocks: RequestBlocks, file: FileNode, name: st
   const type = await typeOfFile(blocks, file, name)
   const isPage = !type.isOfName && isActive(type.value)
   return isPage && isIdentity(blocks.root) ? { ...type, value: type.before } : type
+}
+
+/**
+ * Returns the stored time of a file below `/ipfs/<cid>`, in ms since the epoch. Ignores a time in the future, which
+ * HTTP forbids (RFC 9110, section 8.8.2.1).
+ */
+function modificationOf({ path, now }: Lookup, { mtime }: FileNode): number | null {
+  return mtime === undefined || path.isIsolated || mtime > now ? null : mtime
 }
 
 function isIdentity(cid: CID): boolean {

@@ -1,4 +1,6 @@
-export interface TarEntry {
+import type { Attributes } from '../../content/unixfs/attributes.ts'
+
+export interface TarEntry extends Attributes {
   /** The path of a directory ends with `/`. */
   name: string
   type: 'file' | 'directory' | 'symlink'
@@ -10,20 +12,22 @@ export interface TarEntry {
 const TAR_BLOCK_BYTES = 512
 
 const TYPE_FLAG = { file: '0', symlink: '2', directory: '5' } as const
-const MODE = { file: '0000644', symlink: '0000777', directory: '0000755' } as const
+/** Permissions of content that stores none. */
+const MODE = { file: 0o644, symlink: 0o777, directory: 0o755 } as const
 const LONGEST_NAME = 100
-const LARGEST_SIZE = 8 ** 11 - 1
+/** Largest number that a field of eleven octal digits holds. */
+const LARGEST_NUMBER = 8 ** 11 - 1
 
 /**
- * Returns the POSIX header, after an extended header for long or non-ASCII names and sizes of 8 GiB or more. All times
- * are zero, so equal content gives equal archives.
+ * Returns the POSIX header, after an extended header for long or non-ASCII names and sizes of 8 GiB or more. The
+ * time is zero if the content stores none, so equal content gives equal archives.
  */
 export function tarHeader(entry: TarEntry): Uint8Array {
   const extended: [string, string][] = []
   const fits = (text: string): boolean => text.length <= LONGEST_NAME && /^[\x20-\x7e]*$/.test(text)
   if (!fits(entry.name)) extended.push(['path', entry.name])
   if (!fits(entry.target ?? '')) extended.push(['linkpath', entry.target ?? ''])
-  if (entry.size > LARGEST_SIZE) extended.push(['size', String(entry.size)])
+  if (entry.size > LARGEST_NUMBER) extended.push(['size', String(entry.size)])
   const header = plainHeader(entry, TYPE_FLAG[entry.type])
   if (extended.length === 0) return header
   const records = Buffer.concat(extended.map(([key, value]) => record(key, value)))
@@ -39,14 +43,15 @@ export function tarEnd(): Uint8Array {
   return Buffer.alloc(2 * TAR_BLOCK_BYTES)
 }
 
-function plainHeader({ name, type, size, target = '' }: TarEntry, flag: string): Buffer {
+function plainHeader({ name, type, size, target = '', mode = MODE[type], mtime = 0 }: TarEntry, flag: string): Buffer {
   const header = Buffer.alloc(TAR_BLOCK_BYTES)
   header.write(ascii(name), 0, LONGEST_NAME, 'latin1')
-  header.write(`${MODE[type]}\0`, 100, 'latin1')
+  header.write(`${(mode & 0o777).toString(8).padStart(7, '0')}\0`, 100, 'latin1')
   header.write('0000000\0', 108, 'latin1')
   header.write('0000000\0', 116, 'latin1')
-  header.write(`${octal(size > LARGEST_SIZE ? 0 : size)}\0`, 124, 'latin1')
-  header.write(`${octal(0)}\0`, 136, 'latin1')
+  header.write(`${octal(size > LARGEST_NUMBER ? 0 : size)}\0`, 124, 'latin1')
+  const seconds = Math.floor(mtime / 1000)
+  header.write(`${octal(seconds > LARGEST_NUMBER ? 0 : seconds)}\0`, 136, 'latin1')
   header.write('        ', 148, 'latin1')
   header.write(flag, 156, 'latin1')
   header.write(ascii(target), 157, LONGEST_NAME, 'latin1')

@@ -1,4 +1,5 @@
 import { type DirectoryLink, malformedDagPb } from '../../content/dag/dag-pb.ts'
+import { attributesOf } from '../../content/unixfs/attributes.ts'
 import type { BlockReader } from '../../content/unixfs/block-reader.ts'
 import { streamFile } from '../../content/unixfs/file-stream.ts'
 import type { UnixfsNode } from '../../content/unixfs/node.ts'
@@ -56,7 +57,7 @@ export async function* streamTar(
     if (path.length > LONGEST_PATH) throw malformedDagPb(node.cid, `its path has more than ${LONGEST_PATH} characters`)
     switch (node.kind) {
       case 'file':
-        yield tarHeader({ name: path, type: 'file', size: node.size })
+        yield tarHeader({ ...attributesOf(node), name: path, type: 'file', size: node.size })
         yield* streamFile(blocks, node, { start: 0, end: node.size })
         yield tarPadding(node.size)
         break
@@ -66,7 +67,7 @@ export async function* streamTar(
       case 'opaque':
         throw malformedDagPb(node.cid, 'it is neither a file nor a directory')
       default:
-        yield tarHeader({ name: `${path}/`, type: 'directory', size: 0 })
+        yield tarHeader({ ...attributesOf(node), name: `${path}/`, type: 'directory', size: 0 })
         blocks.budget.enter(block.length)
         open.push({ node, name: path, links: linksOf(blocks, node), bytes: block.length })
     }

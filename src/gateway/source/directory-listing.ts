@@ -1,5 +1,6 @@
 import type { CID } from 'multiformats/cid'
 import type { DirectoryLink, NodeLinks } from '../../content/dag/dag-pb.ts'
+import { type Attributes, attributesOf } from '../../content/unixfs/attributes.ts'
 import type { BlockReader } from '../../content/unixfs/block-reader.ts'
 import type { UnixfsNode } from '../../content/unixfs/node.ts'
 import { shardEntries } from '../../content/unixfs/shard.ts'
@@ -8,7 +9,7 @@ import type { RequestBlocks } from './request-blocks.ts'
 
 export type DirectoryNode = Extract<UnixfsNode, { kind: 'directory' | 'shard' }>
 
-export interface ListingEntry {
+export interface ListingEntry extends Attributes {
   name: string
   cid: CID
   type: 'file' | 'directory' | 'symlink' | 'other'
@@ -115,7 +116,7 @@ async function firstByName(
   return kept.map(({ index }) => links.at(index))
 }
 
-type Description = Pick<ListingEntry, 'type' | 'size'>
+type Description = Pick<ListingEntry, 'type' | 'size' | keyof Attributes>
 
 /** Determines the type and size of entries. Loads each linked block once. */
 class Describer {
@@ -134,8 +135,8 @@ class Describer {
     const key = dagKey(cid)
     const known = this.#known.get(key) ?? this.#look(cid)
     this.#known.set(key, known)
-    const { type, size } = (await known) ?? { type: 'other', size: dagSize }
-    return { name, cid, type, size: type === 'directory' || type === 'other' ? dagSize : size }
+    const { type, size, ...attributes }: Description = (await known) ?? { type: 'other', size: dagSize }
+    return { name, cid, type, size: type === 'directory' || type === 'other' ? dagSize : size, ...attributes }
   }
 
   /** Returns null on failure, so one unreadable entry does not break the listing. */
@@ -146,9 +147,11 @@ class Describer {
     if (turn !== null) await turn
     try {
       const { node } = await this.#blocks.load(cid)
-      if (node.kind === 'file') return { type: 'file', size: node.size }
-      if (node.kind === 'symlink') return { type: 'symlink', size: node.target.length }
-      return node.kind === 'opaque' ? null : { type: 'directory', size: 0 }
+      if (node.kind === 'opaque') return null
+      const attributes = attributesOf(node)
+      if (node.kind === 'file') return { type: 'file', size: node.size, ...attributes }
+      if (node.kind === 'symlink') return { type: 'symlink', size: node.target.length, ...attributes }
+      return { type: 'directory', size: 0, ...attributes }
     } catch {
       return null
     }

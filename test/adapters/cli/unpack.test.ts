@@ -176,6 +176,22 @@ test('an archive of another program is unpacked', async () => {
   expect(readFileSync(join(folder, long, 'a'), 'utf8')).toBe('text')
 })
 
+test('keeps mode and time, never setuid, setgid or sticky', async () => {
+  mkdirSync(join(directory.path, 'in'))
+  const mtime = Date.UTC(2021, 4, 6)
+  const bytes = Buffer.concat([
+    changed(tarHeader({ name: 'top/', type: 'directory', size: 0, mtime }), 100, '0007555\0'),
+    tarHeader({ name: 'top/sub/', type: 'directory', size: 0, mode: 0o500, mtime }),
+    changed(tarHeader({ name: 'top/sub/a', type: 'file', size: 0, mtime }), 100, '0006700\0'),
+    tarEnd(),
+  ])
+  await unpack(folder, piecesOf(bytes))
+  const found = ['', 'sub', 'sub/a'].map(path => statSync(join(folder, path)))
+  const rest = ~process.umask()
+  expect(found.map(({ mode }) => mode & 0o7777)).toEqual([0o555 & rest, 0o500 & rest, 0o700 & rest])
+  expect(found.map(({ mtimeMs }) => mtimeMs)).toEqual([mtime, mtime, mtime])
+})
+
 const UMASKS = [
   { title: '022', umask: 0o022, directories: 0o755, files: 0o644 },
   { title: '027', umask: 0o027, directories: 0o750, files: 0o640 },

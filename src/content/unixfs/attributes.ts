@@ -1,0 +1,45 @@
+import type { ProtobufReader } from '../../ipld/protobuf.ts'
+
+/** Attributes of a UnixFS 1.5 node, as its author stored them. */
+export interface Attributes {
+  /** Permissions, without the bits setuid, setgid and sticky. Missing if the node has none. */
+  mode?: number
+  /** Time of the last modification in ms since the epoch. Missing if the node has none, or one before 1970. */
+  mtime?: number
+}
+
+/** Permissions that content may set. A set-user-ID bit of a stranger's file would be dangerous. */
+const PERMISSIONS = 0o777
+/** Maximum time that a `Date` holds, in seconds. */
+const LATEST_SECONDS = 8.64e12
+
+/** Returns the attribute `mode`. Kubo stores no mode as 0. */
+export function modeOf(value: number): Attributes {
+  return value === 0 || value > 0xffffffff ? {} : { mode: value & PERMISSIONS }
+}
+
+/**
+ * Reads the attribute `mtime` from a message `UnixTime`. Returns nothing for an invalid time.
+ *
+ * @throws RangeError if the message is malformed
+ */
+export function mtimeOf(message: ProtobufReader): Attributes {
+  let seconds = 0
+  let nanoseconds = 0
+  while (message.next()) {
+    if (message.field === 1) seconds = message.value
+    else if (message.field === 2) nanoseconds = fixed32(message.bytes())
+  }
+  // The number of a time before 1970 is beyond every date.
+  if (seconds <= 0 || seconds >= LATEST_SECONDS || nanoseconds >= 1e9) return {}
+  return { mtime: seconds * 1000 + Math.floor(nanoseconds / 1e6) }
+}
+
+/** Returns only the attributes of a node. */
+export function attributesOf({ mode, mtime }: Attributes): Attributes {
+  return { ...(mode !== undefined && { mode }), ...(mtime !== undefined && { mtime }) }
+}
+
+function fixed32(bytes: Uint8Array): number {
+  return bytes.length === 4 ? Buffer.from(bytes).readUInt32LE() : Number.POSITIVE_INFINITY
+}
