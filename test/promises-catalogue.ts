@@ -133,7 +133,7 @@ export const cataloguePromises: readonly KeptPromise[] = [
     file: 'src/catalogue/sqlite/block-search.ts',
     find: 'CASE WHEN search_id IN (SELECT search_id FROM search_pending) THEN',
     replace: 'CASE WHEN search_id < 0 THEN',
-    test: { file: searches, name: 'finds what a scan finds, while records, names and clocks' },
+    test: { file: searches, name: 'repeats a count until a record of its block' },
   },
   {
     promise: 'a search for a common word counts no further than needed',
@@ -147,14 +147,14 @@ export const cataloguePromises: readonly KeptPromise[] = [
     file: 'src/catalogue/sqlite/block-counts.ts',
     find: ' || (known.until !== null && now >= known.until)',
     replace: '',
-    test: { file: searches, name: 'finds what a scan finds, while records, names and clocks' },
+    test: { file: searches, name: 'repeats a count until a record of its block' },
   },
   {
     promise: 'a search counts records that live again after the clock was set back',
     file: 'src/catalogue/sqlite/block-counts.ts',
     find: ' || now < known.since',
     replace: '',
-    test: { file: searches, name: 'finds what a scan finds, while records, names and clocks' },
+    test: { file: searches, name: 'repeats a count until a record of its block' },
   },
   {
     promise: 'a search repeats no count of a block that has changed',
@@ -196,7 +196,7 @@ export const cataloguePromises: readonly KeptPromise[] = [
     file: 'src/catalogue/sqlite/search-index.ts',
     find: '      this.counts.changed(Math.floor(id / BLOCK_RECORDS))\n',
     replace: '',
-    test: { file: searches, name: 'finds what a scan finds, while records, names and clocks' },
+    test: { file: searches, name: 'repeats a count until a record of its block' },
   },
   {
     promise: 'a repeated write reports each change once',

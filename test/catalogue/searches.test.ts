@@ -142,6 +142,32 @@ describe('a search', () => {
     })
   })
 
+  test('repeats a count until a record of its block changes, expires or lives again', async () => {
+    await withCatalogue(async world => {
+      const content = world.open()
+      const records = Array.from({ length: 100 }, (_, i) =>
+        recordOf(dagOf('a'), { createdAt: 0, expiresAt: i % 2 === 0 ? 50 : null, meta: '{"k":"v"}' }),
+      )
+      await commit(world, content, records)
+      const total = async (asked: Partial<RecordSearch>, now: number): Promise<number> => {
+        const filter = { accountId: ACCOUNT, multihash: null, hasExpiration: false, now, search: { ...ANY, ...asked } }
+        return (await content.records.page(filter, 0, 5)).total
+      }
+      const files = { types: ['file' as const] }
+      await total(files, 1)
+      await indexed(world)
+      expect([await total(files, 1), await total(files, 60), await total(files, 1)]).toEqual([100, 50, 100])
+      await content.records.discard(records[1]?.id ?? '')
+      expect(await total(files, 1)).toBe(99)
+      await indexed(world)
+      expect(await total(files, 1)).toBe(99)
+      expect(await total({ meta: { k: 'v' } }, 1)).toBe(99)
+      const change = { accountId: ACCOUNT, id: records[3]?.id ?? '', name: undefined, meta: '{"k":"w"}', now: 1 }
+      await content.records.rename(change)
+      expect(await total({ meta: { k: 'v' } }, 1)).toBe(98)
+    })
+  })
+
   test('needs the word of a CID unless there is another', () => {
     const required = (...names: string[]): string[] => {
       const search = { ...ANY, multihashes: names.map(name => dagOf(name).multihash) }
