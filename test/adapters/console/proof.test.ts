@@ -69,6 +69,7 @@ describe('a kept sign-in that is 15 minutes old', inBrowser, () => {
       await page.getByText('Nothing was done, because you did not confirm').waitFor()
       expect(await names(server)).not.toContain('made')
       await page.getByRole('button', { name: 'Make the key' }).click()
+      await dialog(page).waitFor()
       await page.keyboard.type('hf_wrong')
       await page.keyboard.press('Enter')
       await dialog(page).getByText('Key is not the API key that signed in').waitFor()
