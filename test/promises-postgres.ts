@@ -10,6 +10,8 @@ const signIn = (name: string) => ({ file: 'test/adapters/postgres/sign-in.test.t
 const retired = (name: string) => ({ file: 'test/adapters/postgres/postgres-retirements.test.ts', name })
 const offers = (name: string) => ({ file: 'test/adapters/postgres/postgres-offers.test.ts', name })
 
+const externalStatus = (name: string) => ({ file: 'test/adapters/fleet/external-status.test.ts', name })
+
 const past = (name: string) => ({ file: 'test/wiring/catalogue-past.test.ts', name })
 
 const pages = (name: string) => ({ file: 'test/adapters/postgres/pages.test.ts', name })
@@ -628,8 +630,8 @@ const promises: readonly KeptPromise[] = [
   {
     promise: 'a node does not offer its own records of a cluster that no configuration has',
     file: 'src/catalogue/rules/offer-rules.ts',
-    find: '    if (isHeld(ledger, record, own)) continue\n',
-    replace: '    if (homes.has(record.clusterId) && isHeld(ledger, record, own)) continue\n',
+    find: '    const taker = takerOf(record, takers)\n',
+    replace: "    const taker = homes.has(record.clusterId) ? takerOf(record, takers) : ''\n",
     test: offers('a record stays on the node of its hold'),
   },
   {
@@ -659,6 +661,41 @@ const promises: readonly KeptPromise[] = [
     find: 'await this.#placements.ofRoot(record.rootId)',
     replace: 'await this.#placements.find(this.#backendOf(record.clusterId) ?? -1, record)',
     test: { file: 'test/adapters/postgres/status-elsewhere.test.ts', name: 'shows its attempts and last error' },
+  },
+  {
+    promise: 'all nodes tell the peers of a pin in a cluster on another system',
+    file: 'adapters/fleet/fleet-member.ts',
+    find: 'if (request.path.startsWith(NODE_PEERS_PATH)) return peers(request)',
+    replace: '',
+    test: externalStatus('is the same on all nodes'),
+  },
+  {
+    promise: 'a check that finds a pin lost ends the remembered answers about its peers',
+    file: 'src/wiring/pins-module.ts',
+    find: '      changes.observe({ changed: record => below.clusters.forgetPeers(record) })\n',
+    replace: '',
+    test: externalStatus('is the same on all nodes'),
+  },
+  {
+    promise: 'a status asks again for the peers of a pin while their node was away',
+    file: 'src/contract/records/status.ts',
+    find: "status !== 'pinned' || isExternal)",
+    replace: "status !== 'pinned')",
+    test: externalStatus('is the same on all nodes'),
+  },
+  {
+    promise: 'a status waits five seconds for the node that knows the peers of a pin',
+    file: 'adapters/fleet/node-peers.ts',
+    find: 'orAborted(ask(signal), signal)',
+    replace: 'ask(signal)',
+    test: externalStatus('are unknown after five seconds'),
+  },
+  {
+    promise: 'a node of an older version does not fail a status',
+    file: 'adapters/fleet/node-peers.ts',
+    find: 'if (answer.status !== 200 || body === null) return null',
+    replace: "if (answer.status !== 200 || body === null) throw new TypeError('no answer')",
+    test: externalStatus('are unknown if the node runs an older'),
   },
   {
     promise: 'a removal ends the offers of its records at once',

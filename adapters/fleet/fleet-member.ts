@@ -6,6 +6,7 @@ import type { FleetMember, FleetParts, FleetSystem } from '../../src/nodes/fleet
 import { receiveForwarded } from './forwarded.ts'
 import { NODE_BLOCKS_PATH, nodeBlocks } from './node-blocks.ts'
 import { openNodeClient } from './node-client.ts'
+import { NODE_PEERS_PATH, nodePeers, peersOnNode } from './node-peers.ts'
 import { nodeReader } from './node-reader.ts'
 import { NODE_READINGS_PATH, NodeReadings, nodeReadings, readingsEnded } from './node-readings.ts'
 import { NodeSender } from './node-sender.ts'
@@ -20,6 +21,7 @@ function memberOf(parts: FleetParts): FleetMember {
   const known = lastKnown(nodes)
   const sender = new NodeSender({ self, known, client: http, secret, clock })
   const blocks = nodeBlocks(clusters, live)
+  const peers = nodePeers(parts.peersOf)
   const readings = new NodeReadings()
   const runOf = async (id: string): Promise<string | null> => (await known()).find(node => node.id === id)?.run ?? null
   const ended = nodeReadings(readings, runOf)
@@ -32,10 +34,12 @@ function memberOf(parts: FleetParts): FleetMember {
       const other = (await placesOf(parts, known, cid)).find(({ isLost }) => !isLost)
       return other === undefined ? null : { source: nodeReader(sender, other.id, clock) }
     },
+    peersOf: (node, cluster, dag) => peersOnNode(sender, clock, { node, cluster, dag }),
     forwarding: newSlots => new ForwardingNodes({ clusters, sender, slots: newSlots(), handOvers: newSlots() }),
     receiving: (api, otherwise) => {
       const answer: ApiHandler = request => {
         if (request.path.startsWith(NODE_BLOCKS_PATH)) return blocks(request)
+        if (request.path.startsWith(NODE_PEERS_PATH)) return peers(request)
         return request.path === NODE_READINGS_PATH ? ended(request) : api(request)
       }
       return receiveForwarded({ self, run, secret, now: () => clock.now() }, answer, otherwise)

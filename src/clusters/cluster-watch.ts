@@ -83,7 +83,7 @@ export class ClusterWatch {
     const known = this.#parts.backends.get(backendId)
     if (known === undefined) return Promise.resolve(null)
     const now = this.#parts.clock.now()
-    const key = `${backendId} ${dagKey(cidOf(dag))}`
+    const key = keyOf(backendId, dag)
     const cached = this.#cache.get(key)
     if (cached !== undefined && now - cached.at < CACHE_MS) return cached.allocations
     const allocations = this.#within(STATUS_MS, signal => known.backend.status(dag, signal)).then(
@@ -95,6 +95,11 @@ export class ClusterWatch {
     const [oldest] = this.#cache.keys()
     if (this.#cache.size > MOST_CACHED && oldest !== undefined) this.#cache.delete(oldest)
     return allocations
+  }
+
+  /** Drops the cached peers of a DAG. */
+  forget(backendId: number, dag: DagIdentity): void {
+    this.#cache.delete(keyOf(backendId, dag))
   }
 
   async #checkAll(): Promise<void> {
@@ -123,4 +128,8 @@ export class ClusterWatch {
     const late = () => new HoldfastError('UNAVAILABLE', 'it did not answer in time')
     return within({ clock: this.#parts.clock, ms, late, signal }, ended => orAborted(ask(ended), ended))
   }
+}
+
+function keyOf(backendId: number, dag: DagIdentity): string {
+  return `${backendId} ${dagKey(cidOf(dag))}`
 }

@@ -89,7 +89,7 @@ export interface Health {
   /** Notes an answer to a load balancer. */
   probed(isReady: boolean): void
 }
-export type Clusters = Pick<ClusterRegistry, 'allowed' | 'absent' | 'isExternal'>
+export type Clusters = Pick<ClusterRegistry, 'allowed' | 'absent'>
 export type Plans = Pick<PlanCatalogue, 'names' | 'get'>
 export type ServedKeys = Pick<
   KeyService,

@@ -1,5 +1,6 @@
 import type { CID } from 'multiformats/cid'
 import type { Fleet, SharedPlaces } from '../catalogue/fleet.ts'
+import type { BackendStatus } from '../clusters/cluster-backend.ts'
 import type { ClusterRegistry } from '../clusters/cluster-registry.ts'
 import type { Slots } from '../concurrency/slots.ts'
 import type { BlockSource } from '../content/block-source.ts'
@@ -8,6 +9,7 @@ import type { Clock } from '../domain/clock.ts'
 import type { ContentOrigin } from '../gateway/source/request-blocks.ts'
 import type { ApiHandler } from '../http/api-messages.ts'
 import type { OtherNodes } from '../http/pipeline.ts'
+import type { DagIdentity } from '../ipld/cid.ts'
 
 /**
  * Communication between the nodes of one catalogue. Internal, because it changes together with the adapters of this
@@ -28,6 +30,8 @@ export interface FleetParts {
   places: SharedPlaces
   clusters: Pick<ClusterRegistry, 'nodeOf' | 'defaultCluster' | 'backends' | 'readerOf' | 'absent'>
   live: Pick<LiveContent, 'lease'>
+  /** Returns the peers of a cluster that this node keeps. Null as in {@link FleetMember.peersOf}. */
+  peersOf: (clusterId: string, dag: DagIdentity) => Promise<BackendStatus['allocations'] | null>
   clock: Clock
 }
 
@@ -37,6 +41,11 @@ export interface FleetMember {
   readerOf(id: string): BlockSource
   /** Returns a source of content on another node, which checks each received block. */
   find(cid: CID): Promise<{ source: BlockSource } | null>
+  /**
+   * Returns the peers that keep a DAG of an external cluster, which another node keeps. Returns null if the cluster is
+   * not external, or if the node or the cluster does not answer within five seconds.
+   */
+  peersOf(node: string, cluster: string, dag: DagIdentity): Promise<BackendStatus['allocations'] | null>
   /**
    * Forwards a request to the node that keeps the request's cluster.
    * @param newSlots creates the upload slots, which are divided among accounts

@@ -7,6 +7,7 @@ import { LiveContent } from '../content/live-content.ts'
 import type { Clock } from '../domain/clock.ts'
 import { type ClusterDefinition, DEFAULT_CLUSTER } from '../domain/cluster.ts'
 import { HoldfastError } from '../domain/errors.ts'
+import { type DagIdentity, identityOf, parseCid } from '../ipld/cid.ts'
 import { backends as backendRows } from '../ledger/backend-table.ts'
 import { DEFAULT_BACKEND_ID } from '../ledger/blocks.ts'
 import type { FetchingBackend } from '../pins/placement/fetching-backend.ts'
@@ -47,12 +48,20 @@ export function makeClusters(
   })
   const remote = remoteBackends(storage, () => addresses())
   const watch = watchOf(remote, storage, clock)
+  const isHere = (cluster: string): boolean => registry.nodeOf(cluster) === null && !registry.absent.includes(cluster)
   return {
     registry,
     embeddedOf,
     remote,
     fetchingBackends: fetchingBackendsOf(remote, storage),
     watch,
+    /** Returns the peers of a cluster that this node keeps; null as in {@link ClusterWatch.allocations}. */
+    peersOf: async (cluster: string, dag: DagIdentity) =>
+      isHere(cluster) ? watch.allocations(registry.backendOf(cluster).id, dag) : null,
+    /** Asks for the peers of a pin again at the next request, because its status changed. */
+    forgetPeers: ({ clusterId, cid }: { clusterId: string; cid: string }): void => {
+      if (isHere(clusterId)) watch.forget(registry.backendOf(clusterId).id, identityOf(parseCid(cid)))
+    },
     reachableAt: (now: () => readonly string[]): void => {
       addresses = now
     },

@@ -10,14 +10,13 @@ export type NodesModule = ReturnType<typeof makeNodes>
 export function makeNodes(
   { config, clock }: Setup,
   { shared, fleetSystem, sealing }: StorageModule,
-  { registry, live }: ClustersModule,
+  { registry, live, peersOf }: ClustersModule,
 ): { member: FleetMember | null } {
   const { fleet = null } = shared ?? {}
   if (shared === null || fleet === null || fleetSystem === null || config.node === undefined) return { member: null }
   const { nodes, run } = fleet
   const secret = sealing.open(fleet.secret, FLEET_SECRET)
   const { places } = shared
-  return {
-    member: fleetSystem.join({ self: config.node.id, nodes, run, secret, places, clusters: registry, live, clock }),
-  }
+  const parts = { nodes, run, secret, places, clusters: registry, live, peersOf, clock }
+  return { member: fleetSystem.join({ self: config.node.id, ...parts }) }
 }

@@ -97,6 +97,7 @@ export function makePins(setup: Setup, below: Below) {
       sweeper.start()
       below.access.accounts.whenDeleted(() => accountRemoval.wake())
       accountRemoval.wake()
+      changes.observe({ changed: record => below.clusters.forgetPeers(record) })
       runPlacements(changes, placements)
       if (announcer !== null) await announceChanges(changes, announcer)
       // If another node removes a record, this node emits no event for the record.
@@ -135,7 +136,13 @@ function pinMakers({ clock, config, memoryBytes }: Setup, shared: Shared, schedu
   const { catalogue, heldRoots: held } = storage
   const { records, fetches } = catalogue
   const { registry } = clusters
-  const peersOf = (id: number, dag: DagIdentity) => clusters.watch.allocations(id, dag)
+  const external = {
+    isExternal: (id: string) => (registry.nodeOf(id) === null ? registry.isExternal(id) : null),
+    peersOf: async (id: string, dag: DagIdentity) => {
+      const node = registry.nodeOf(id)
+      return node === null ? clusters.peersOf(id, dag) : ((await nodes.member?.peersOf(node, id, dag)) ?? null)
+    },
+  }
   const { accounts, plans } = access
   const timelock = new Timelock()
   const targets = new PinTargets({ accounts, plans, clusters: registry, timelock, clock })
@@ -173,7 +180,7 @@ function pinMakers({ clock, config, memoryBytes }: Setup, shared: Shared, schedu
       maxBlocks,
     }),
     lists: new PinList({ targets, catalogue, clock, room: new SearchRoom(memoryShares(memoryBytes).searches, clock) }),
-    statuses: new PinStatusView(catalogue, scheduler, clock, backendOf, peersOf),
+    statuses: new PinStatusView(catalogue, scheduler, clock, external),
   }
 }
 

@@ -9,7 +9,7 @@ import { createServer } from '../../adapters/node-http/index.ts'
 import type { Clock } from '../../src/domain/clock.ts'
 import { systemClock } from '../../src/domain/clock.ts'
 import type { Logger } from '../../src/domain/logger.ts'
-import { createEngine, type Engine, type EngineConfig, SCOPES } from '../../src/index.ts'
+import { createEngine, type Engine, type EngineConfig, type EngineOptions, SCOPES } from '../../src/index.ts'
 
 /** One of several nodes on one catalogue, behind an HTTP server. */
 export interface FleetNode {
@@ -46,7 +46,7 @@ export const TWO_CLUSTERS = {
   defaultCluster: 'first',
 }
 
-type NodeConfig = EngineConfig & { clock: Clock; logger?: Logger; asNew?: boolean }
+type NodeConfig = EngineConfig & { clock: Clock; logger?: Logger; asNew?: boolean } & Pick<EngineOptions, 'backends'>
 
 /** Runs a test with two nodes that share an empty database. */
 export async function withFleet(
@@ -64,19 +64,24 @@ export async function withFleet(
   }
 }
 
-/** Starts the nodes `a`, `b` and perhaps `c`, each with its own data directory. The caller closes them. */
+/**
+ * Starts the nodes `a`, `b` and perhaps `c`, each with its own data directory. The caller closes them. Node `a` gets
+ * the backends.
+ */
 export async function openFleet(
   config: NodeConfig,
   count: 2 | 3 = 2,
 ): Promise<{ a: FleetNode; b: FleetNode; nodes: FleetNode[]; close(): Promise<void> }> {
   const directory = await mkdtemp(join(tmpdir(), 'holdfast-fleet-'))
   const a = await fleetNode('a', join(directory, 'a'), config)
+  // Only the node of a cluster gets its backend.
+  const { backends: _, ...others } = config
   const startOther = async (id: string): Promise<FleetNode> => {
     const dataDir = join(directory, id)
     // Each node decrypts secrets that the others have encrypted in the database.
     await mkdir(dataDir, { mode: 0o700 })
     await copyFile(join(a.dataDir, 'data.key'), join(dataDir, 'data.key'))
-    return fleetNode(id, dataDir, config)
+    return fleetNode(id, dataDir, others)
   }
   const b = await startOther('b')
   const nodes = [a, b, ...(count === 3 ? [await startOther('c')] : [])]

@@ -65,7 +65,7 @@ const allocations = {
     services: Services,
   ): Promise<{ status: 200; body: Shown<typeof Allocations>; isLive: boolean }> => {
     const progress = await progressOf(context, services)
-    return { status: 200, body: presentAllocations(progress), isLive: isLive(progress, services) }
+    return { status: 200, body: presentAllocations(progress), isLive: isLive(progress) }
   },
 }
 
@@ -83,7 +83,7 @@ export const statusRoutes: readonly ContractRoute[] = [
     answers: { 200: Status },
     handler: async (context, services) => {
       const progress = await progressOf(context, services)
-      return { status: 200, body: presentStatus(progress), isLive: isLive(progress, services) }
+      return { status: 200, body: presentStatus(progress), isLive: isLive(progress) }
     },
   }),
   route({ ...allocations, path: '/allocations/:cid', summary: 'List the clusters that hold content' }),
@@ -101,8 +101,8 @@ async function progressOf(context: AuthenticatedContext, { pins }: Services): Pr
 }
 
 /** Returns whether a fetch is shown, whose progress is in memory, or an external cluster, which is asked each time. */
-function isLive(progress: Progress, { clusters }: Services): boolean {
-  return progress.some(({ record: { status, clusterId } }) => status !== 'pinned' || clusters.isExternal(clusterId))
+function isLive(progress: Progress): boolean {
+  return progress.some(({ record: { status }, isExternal }) => status !== 'pinned' || isExternal)
 }
 
 /** Builds the status of content: the fields of its newest record, and one allocation for each record. */

@@ -15,8 +15,13 @@ export interface PinProgress {
   lastError: string | null
   announcedAt: number | null
   /**
-   * Peers that keep the content. Null if `peers` was not set, or if the external cluster did not answer within three
-   * seconds.
+   * True if a cluster on another system keeps the content. If another node keeps the cluster, this is known only with
+   * `peers`, or while the record is `pinning`.
+   */
+  isExternal: boolean
+  /**
+   * Peers that keep the content. Null if `peers` was not set, if the external cluster did not answer within three
+   * seconds, or if the node that keeps the cluster is away.
    */
   peers: BackendStatus['allocations'] | null
 }

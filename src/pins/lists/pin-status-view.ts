@@ -1,7 +1,7 @@
 import type { CID } from 'multiformats/cid'
 import type { Fetches, FetchRow } from '../../catalogue/fetches.ts'
 import type { Files, ListedContent } from '../../catalogue/listed-files.ts'
-import type { Placements } from '../../catalogue/placements.ts'
+import type { PlacementRow, Placements } from '../../catalogue/placements.ts'
 import type { RecordRow, Records } from '../../catalogue/records.ts'
 import type { Clock } from '../../domain/clock.ts'
 import { HoldfastError, isHoldfastError } from '../../domain/errors.ts'
@@ -13,8 +13,15 @@ import { presentRecord } from '../present-record.ts'
 
 const LISTED_RECORDS = 1_000
 
-/** Returns null if the backend is not external or does not answer. */
-type PeersOf = (backendId: number, dag: DagIdentity) => Promise<PinProgress['peers']>
+/** What this node knows of clusters on other systems. */
+export interface ExternalClusters {
+  /** Returns null if another node keeps the cluster. */
+  isExternal(clusterId: string): boolean | null
+  /** Returns null if the cluster is not external, or if it or its node does not answer. */
+  peersOf(clusterId: string, dag: DagIdentity): Promise<PinProgress['peers']>
+}
+
+type PeersOf = ExternalClusters['peersOf']
 
 /** Reads the progress of single records and the files below them. */
 export class PinStatusView {
@@ -24,20 +31,16 @@ export class PinStatusView {
   readonly #scheduler: FetchScheduler
   readonly #clock: Clock
   readonly #placements: Placements
-  readonly #backendOf: (clusterId: string) => number | null
-  readonly #peersOf: PeersOf
+  readonly #external: ExternalClusters
 
   constructor(
     catalogue: { records: Records; files: Files; fetches: Fetches; placements: Placements },
     scheduler: FetchScheduler,
     clock: Clock,
-    /** Returns null if another node keeps the cluster. */
-    backendOf: (clusterId: string) => number | null,
-    peersOf: PeersOf,
+    external: ExternalClusters,
   ) {
-    this.#peersOf = peersOf
+    this.#external = external
     this.#placements = catalogue.placements
-    this.#backendOf = backendOf
     this.#records = catalogue.records
     this.#files = catalogue.files
     this.#fetches = catalogue.fetches
@@ -55,7 +58,8 @@ export class PinStatusView {
   ): Promise<PinProgress[]> {
     const records = await this.#find(accountId, cid, cluster, LISTED_RECORDS)
     if (records.length === 0) throw noPin()
-    return Promise.all(records.map(record => this.#progress(record, peers)))
+    const peersOf = peers ? this.#askedOnce() : null
+    return Promise.all(records.map(record => this.#progress(record, peersOf)))
   }
 
   /** Returns the newest record of a CID and its first files. @throws HoldfastError `PIN_NOT_FOUND`, `INVALID_CID` */
@@ -69,12 +73,27 @@ export class PinStatusView {
     return { record: presentRecord(record), created: false, files: files.map(presentFile), totalFiles }
   }
 
-  async #progress(record: RecordRow, withPeers: boolean): Promise<PinProgress> {
+  /** Asks each cluster once for all records, which have the same content. */
+  #askedOnce(): PeersOf {
+    const asked = new Map<string, Promise<PinProgress['peers']>>()
+    return (clusterId, dag) => {
+      const answer = asked.get(clusterId) ?? this.#external.peersOf(clusterId, dag)
+      asked.set(clusterId, answer)
+      return answer
+    }
+  }
+
+  async #progress(record: RecordRow, peersOf: PeersOf | null): Promise<PinProgress> {
     const content = record.rootId === null ? undefined : await this.#files.content(record.rootId)
     const fetch = record.fetchId === null ? undefined : await this.#fetches.get(record.fetchId)
     const { blocks, bytes } = this.#soFar(content, fetch)
-    const job = fetch ?? (await this.#placementOf(record))
-    const backendId = withPeers && record.rootId !== null ? this.#backendOf(record.clusterId) : null
+    const isExternal = this.#external.isExternal(record.clusterId)
+    const needsPlacement = record.status === 'pinning' || (isExternal === null && peersOf !== null)
+    const placement =
+      record.rootId === null || !needsPlacement ? undefined : await this.#placements.ofRoot(record.rootId)
+    const job = fetch ?? (record.status === 'pinning' && placement ? jobOf(placement) : undefined)
+    // The catalogue has a placement of content on another system, whichever node keeps its cluster.
+    const isElsewhere = isExternal ?? placement !== undefined
     return {
       record: presentRecord(record),
       statusAt: record.statusAt,
@@ -85,14 +104,9 @@ export class PinStatusView {
       nextAttemptAt: job?.nextAttemptAt ?? null,
       lastError: job?.lastError ?? (record.status === 'failed' ? record.statusReason : null),
       announcedAt: content?.announcedAt ?? null,
-      peers: backendId === null ? null : await this.#peersOf(backendId, record),
+      isExternal: isElsewhere,
+      peers: isElsewhere && record.rootId !== null ? ((await peersOf?.(record.clusterId, record)) ?? null) : null,
     }
-  }
-
-  async #placementOf(record: RecordRow) {
-    if (record.rootId === null || record.status !== 'pinning') return undefined
-    const placement = await this.#placements.ofRoot(record.rootId)
-    return placement && { ...placement, nextAttemptAt: placement.dueAt }
   }
 
   #soFar(content: ListedContent | undefined, fetch: FetchRow | undefined): { blocks: number; bytes: number } {
@@ -109,6 +123,10 @@ export class PinStatusView {
     if (records.length === 0) checkNew(parsed, 'cid')
     return records
   }
+}
+
+function jobOf(placement: PlacementRow): Pick<FetchRow, 'attempts' | 'nextAttemptAt' | 'lastError'> {
+  return { ...placement, nextAttemptAt: placement.dueAt }
 }
 
 function presentFile(file: { path: string; codec: number; multihash: Uint8Array; size: number }): DagFile {

@@ -26,13 +26,10 @@ describe('a pin in a cluster on another system', needsPostgres, () => {
         'there',
         async there => {
           const scheduler = { attempt: () => undefined } as never
-          const view = new PinStatusView(
-            there,
-            scheduler,
-            new ManualClock(),
-            () => null,
-            async () => null,
-          )
+          const view = new PinStatusView(there, scheduler, new ManualClock(), {
+            isExternal: () => null,
+            peersOf: async () => null,
+          })
           const [status] = await view.status('one', { cid: cidOf(DAG).toString(), cluster: null, peers: true })
           expect(status).toMatchObject({
             ...{ attempts: 1, nextAttemptAt: NOW + 60, lastError: 'the cluster no longer has it', peers: null },
