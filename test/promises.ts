@@ -19,6 +19,7 @@ import { ownerPromises } from './promises-owner.ts'
 import { pagePromises } from './promises-page.ts'
 import { peerPromises } from './promises-peers.ts'
 import { postgresPromises } from './promises-postgres.ts'
+import { morePostgresPromises } from './promises-postgres-rest.ts'
 import { readPromises } from './promises-reads.ts'
 import { tracingPromises } from './promises-tracing.ts'
 import { typePromises } from './promises-types.ts'
@@ -365,6 +366,7 @@ export const promises: readonly KeptPromise[] = [
   ...gatewayPromises,
   ...typePromises,
   ...postgresPromises,
+  ...morePostgresPromises,
   ...readPromises,
   {
     promise: 'revoking a key revokes the keys created with it',

@@ -54,11 +54,18 @@ export const bulkRules: readonly ContentRule[] = [
       await removeAll(catalogue, third)
       assert.equal(await catalogue.records.get('r3'), undefined)
       assert.deepEqual(await bulk.removed(third.id, '', 10), [])
+      assert.deepEqual(await bulk.endPeriods({ ...owner, accountId: 'one' }), [])
       const ofAccount = { accountId: 'one', why: 'account' as const, limit: 10 }
       assert.deepEqual(
         (await bulk.endPeriods(ofAccount)).map(({ name }) => name),
         [first.name],
       )
+      const theirs = ['r4', 'r5'].map(id => record(id, { accountId: 'two', dag: dagOf(id) }))
+      await commit(catalogue, theirs)
+      const older = await added(catalogue, ['r4'], UNDO_MS, 'two')
+      for (const change of [older, await added(catalogue, ['r5'], UNDO_MS, 'two')]) await removeAll(catalogue, change)
+      await bulk.undo({ accountId: 'two', name: older.name, limits: NO_LIMITS, now: NOW })
+      assert.equal(await bulk.endExcess({ accountId: 'two', most: 0, now: NOW }), null)
     },
   },
   {
@@ -189,7 +196,8 @@ export const bulkRules: readonly ContentRule[] = [
     name: 'carries out no step of another place or phase',
     async run(catalogue) {
       const { bulk } = catalogue
-      await commit(catalogue, [record('r1'), record('r2')])
+      await commit(catalogue, [record('r1'), record('r2'), record('r3')])
+      await removeAll(catalogue, await added(catalogue, ['r3']))
       const { id, name } = await added(catalogue, ['r1', 'r2'])
       const step = { id, place: '', next: '1', ids: ['r1'], now: NOW, isListed: true }
       assert.equal((await bulk.remove(step))?.length, 1)
@@ -198,7 +206,8 @@ export const bulkRules: readonly ContentRule[] = [
       await bulk.undo({ accountId: 'one', name, limits: NO_LIMITS, now: NOW })
       assert.equal(await bulk.remove({ ...step, place: '1', ids: ['r2'] }), null)
       assert.notEqual(await catalogue.records.get('r2'), undefined)
-      assert.equal((await bulk.restore({ ...step, next: null, limits: NO_LIMITS }))?.length, 1)
+      const restored = await bulk.restore({ ...step, ids: ['r1', 'r3'], next: null, limits: NO_LIMITS })
+      assert.deepEqual(ids(restored ?? []), ['r1'])
     },
   },
   {

@@ -27,6 +27,8 @@ export const contentRules: readonly ContentRule[] = [
       assert.equal(first?.created, true)
       const [again] = await commit(catalogue, [{ ...record('r2'), name: 'r1' }])
       assert.deepEqual([again?.created, again?.record.id], [false, 'r1'])
+      const [longer] = await commit(catalogue, [{ ...record('longer', { expiresAt: NOW + 1 }), name: 'r1' }])
+      assert.deepEqual([longer?.created, await records.discard('longer')], [true, true])
       const { rootId, ...row } = (await records.get('r1')) as RecordRow
       assert.deepEqual({ ...record('r1'), charge: 512, dagSize: 20, fetchId: null }, plain(row))
       assert.notEqual(rootId, null)
@@ -142,7 +144,7 @@ export const contentRules: readonly ContentRule[] = [
         const expiresAt = i % 2 === 0 ? NOW * 2 : null
         return record(`r${i}`, { createdAt: Math.floor(i / 2), dag: dagOf(`${i}`), expiresAt })
       })
-      await commit(catalogue, made)
+      await commit(catalogue, [...made, record('theirs', { accountId: 'two', createdAt: 9 })])
       const pages = [0, 3, 6].map(async offset => (await records.page(listOf('one'), offset, 3)).rows)
       assert.deepEqual(ids((await Promise.all(pages)).flat()), ['r6', 'r5', 'r4', 'r3', 'r2', 'r1', 'r0'])
       const expiring = await records.page({ ...listOf('one'), hasExpiration: true }, 1, 2)

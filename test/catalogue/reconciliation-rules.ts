@@ -99,7 +99,7 @@ export const reconciliationRules: readonly ContentRule[] = [
     async run(catalogue) {
       const { reconciliation, records, fetches } = catalogue
       await committed(catalogue, idOf('1'))
-      await commit(catalogue, [record(idOf('2'), { accountId: 'two' })])
+      await commit(catalogue, [record(idOf('2'), { accountId: 'two' }), record(idOf('4'), { clusterId: 'elsewhere' })])
       await committed(catalogue, idOf('3'), dagOf('b'))
       const lost = { backendId: 0, dag: DAG, homes: HOMES, reason: 'a block is lost', now: NOW }
       const changes = await reconciliation.requeue(lost)
@@ -107,6 +107,9 @@ export const reconciliationRules: readonly ContentRule[] = [
       const { status, statusReason, rootId: none, fetchId } = (await records.get(idOf('1'))) as RecordRow
       assert.deepEqual([status, statusReason, none], ['pinning', 'a block is lost', null])
       assert.equal((await records.get(idOf('3')))?.status, 'pinned')
+      const storedBytes = async () => (await records.usage('one', NOW)).storedBytes
+      // A record of a cluster elsewhere still has the content.
+      assert.equal(await storedBytes(), 2 * SIZES.charge)
       // The remaining blocks are kept while the records wait.
       assert.equal((await whole(reconciliation).roots({ ...MEND, after: 0 })).unwanted.length, 0)
       const id = fetchId ?? 0
@@ -114,6 +117,7 @@ export const reconciliationRules: readonly ContentRule[] = [
       await fetches.complete(id, { ...DAG, ...SIZES })
       assert.equal((await deliver(catalogue, id)).isDone, true)
       assert.equal((await records.get(idOf('2')))?.status, 'pinned')
+      assert.equal(await storedBytes(), 2 * SIZES.charge)
     },
   },
   {

@@ -1,8 +1,10 @@
 import { describe, expect, test, vi } from 'vitest'
 import { migrate } from '../../../adapters/postgres/migrate.ts'
 import { Postgres } from '../../../adapters/postgres/postgres.ts'
+import { PostgresReconciliation } from '../../../adapters/postgres/postgres-reconciliation.ts'
 import { migrations } from '../../../adapters/postgres/schema.ts'
 import { SharedHolds } from '../../../adapters/postgres/shared-holds.ts'
+import { putRoot } from '../../../adapters/postgres/shared-roots.ts'
 import { HoldfastError } from '../../../src/index.ts'
 import { AWAY, commit, DAG, dagOf, listOf, NOW, record, SIZES } from '../../catalogue/content-support.ts'
 import { holdsIn, rootsIn, whole } from '../../catalogue/whole-reconciliation.ts'
@@ -68,6 +70,57 @@ describe('a catalogue in PostgreSQL under failures', needsPostgres, () => {
     })
   })
 
+  test('makes the hold of a lost commit void before its refusal', async () => {
+    await withCut('the-record', 'before', async node => {
+      const discard = vi.spyOn(SharedHolds.prototype, 'discard').mockResolvedValue()
+      await expect(commit(node, [record('the-record')])).rejects.toMatchObject({ code: 'UNAVAILABLE' })
+      discard.mockRestore()
+      expect(await holdStates()).toEqual(['void'])
+    })
+  })
+
+  test('records nothing for an account that is gone', async () => {
+    await withNode(database, 'here', async node => {
+      const orphan = commit(node, [record('r1', { accountId: 'nobody' })])
+      await expect(orphan).rejects.toMatchObject({ code: 'NOT_FOUND' })
+      expect([await countOf('records'), holdsIn(node.ledger)]).toEqual([0, []])
+    })
+  })
+
+  test('stores an upload whose record is removed before its commit', async () => {
+    await withNode(database, 'here', async node => {
+      await commit(node, [record('r1')])
+      const { place } = SharedHolds.prototype
+      const placing = vi.spyOn(SharedHolds.prototype, 'place').mockImplementationOnce(async function (
+        this: SharedHolds,
+        ...wanted
+      ) {
+        const placed = await place.apply(this, wanted)
+        await node.records.discard('r1')
+        return placed
+      })
+      const [made] = await commit(node, [{ ...record('r2'), name: 'r1' }])
+      placing.mockRestore()
+      expect(made).toMatchObject({ created: true, record: { id: 'r2' } })
+      expect([await holdStates(), holdsIn(node.ledger).length]).toEqual([['used'], 1])
+    })
+  })
+
+  test('drops no root on which a hold begins meanwhile', async () => {
+    await withNode(database, 'here', async node => {
+      await commit(node, [record('r1')])
+      let removed: Promise<boolean> | undefined
+      await database.transaction(async sql => {
+        const { id } = await putRoot(sql, 0, { ...DAG, ...SIZES })
+        await sql.run("INSERT INTO holds (id, node, root_id, state) VALUES ('begun', 'here', $1, 'placing')", [id])
+        removed = node.records.discard('r1')
+        const waits = () => database.reading.first('SELECT 1 FROM pg_locks WHERE NOT granted')
+        await vi.waitUntil(waits, { timeout: 60_000 })
+      })
+      expect([await removed, await countOf('roots')]).toEqual([true, 1])
+    })
+  })
+
   test('reports an unknown outcome if the commit cannot be looked up', async () => {
     await withCut('another@test', 'after', async node => {
       const change = node.accounts.change('one', { email: 'another@test' })
@@ -103,6 +156,16 @@ describe('a catalogue in PostgreSQL under failures', needsPostgres, () => {
       const { id } = await holds.stage(0, NOW)
       await database.transaction(sql => holds.void(sql, [id]))
       await expect(use(id)).rejects.toMatchObject({ code: 'UNAVAILABLE' })
+    })
+  })
+
+  test('a late release leaves a hold that a commit has used', async () => {
+    await withNode(database, 'here', async node => {
+      await commit(node, [record('r1')])
+      const holds = new SharedHolds(database, node.ledger, 'here', id => id)
+      const parts = { database, ledger: node.ledger, holds, external: new Set<number>() }
+      await new PostgresReconciliation(parts).release([await node.holdOf('r1')], false)
+      expect([await holdStates(), holdsIn(node.ledger).length]).toEqual([['used'], 1])
     })
   })
 
@@ -149,6 +212,23 @@ describe('a catalogue in PostgreSQL under failures', needsPostgres, () => {
         await there.records.finishRemovals()
         expect([await holdStates(), holdsIn(there.ledger)]).toEqual([[], []])
       })
+    })
+  })
+
+  test('repairs no record that waits for its content meanwhile', async () => {
+    await withNode(database, 'here', async node => {
+      const { ledger, reconciliation } = node
+      await commit(node, [record('r1')])
+      await node.unhold('r1')
+      const homes = new Map([['near', 0]])
+      const place = ledger.place.bind(ledger)
+      const placing = vi.spyOn(ledger, 'place').mockImplementationOnce(async wanted => {
+        await reconciliation.requeue({ backendId: 0, dag: DAG, homes, reason: 'a block is lost', now: NOW })
+        return place(wanted)
+      })
+      await whole(reconciliation).records({ after: '', limit: 100, homes, now: NOW, mend: true })
+      expect(placing).toHaveBeenCalled()
+      expect(await node.records.get('r1')).toMatchObject({ status: 'pinning', rootId: null })
     })
   })
 

@@ -1,6 +1,7 @@
-import { describe, expect, test } from 'vitest'
+import { describe, expect, test, vi } from 'vitest'
 import type { Postgres } from '../../../adapters/postgres/postgres.ts'
 import { postgresContent } from '../../../adapters/postgres/postgres-content.ts'
+import { SharedHolds } from '../../../adapters/postgres/shared-holds.ts'
 import { commit, NO_LIMITS, NOW, record } from '../../catalogue/content-support.ts'
 import { needsPostgres } from '../../support/postgres-server.ts'
 import { type TestNode, withNode } from './catalogue-in-postgres.ts'
@@ -39,6 +40,25 @@ describe('records of one node that a job on another node removes', needsPostgres
         },
         1,
       )
+    })
+  })
+
+  test('stay unreadable if they are removed while their node stores an end', async () => {
+    await withNode(database, 'here', async here => {
+      const { work } = postgresContent(database, here.ledger, { name: 'here', number: 0 })
+      const there = new SharedHolds(database, here.ledger, 'there', id => id)
+      await commit(here, [record('r1')])
+      const ids = [await here.holdOf('r1')]
+      await database.transaction(sql => there.unmute(sql, ids, NOW + 500))
+      const setEnds = here.ledger.setEnds.bind(here.ledger)
+      vi.spyOn(here.ledger, 'setEnds').mockImplementationOnce(async ends => {
+        await setEnds(ends)
+        await database.transaction(sql => there.mute(sql, ids))
+      })
+      await work.dropReleased()
+      expect(liveUntil(here)).toEqual([NOW + 500])
+      await work.dropReleased()
+      expect(liveUntil(here)).toEqual([0])
     })
   })
 })

@@ -252,8 +252,11 @@ describe('nodes on a database that was set back', needsPostgres, () => {
       await there.records.finishRemovals()
       expect(liveUntil(there)).toEqual([NOW + 900])
 
+      const [open] = await opened(here)
+      if (open === undefined) throw new Error('nothing is offered')
       const removed = await here.bulk.add({ ...job, name: 'delete', action: 'delete' })
       await here.bulk.remove({ ...step, id: removed.id })
+      await here.offers.take(open, { backendId: 0, brought: null, now: NOW })
       await there.offers.assign()
       expect(await opened(here)).toEqual([])
       await there.records.finishRemovals()
