@@ -186,6 +186,7 @@ class Run {
       expect(usage).toEqual({
         pins: live.length,
         storedBytes: charges.reduce((sum, { charge }) => sum + charge, 0),
+        keptBytes: 0,
       })
       for (const record of live) await this.#readBack(record)
     }

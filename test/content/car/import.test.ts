@@ -156,6 +156,7 @@ describe('a whole CAR', () => {
       expect(await test.engine.pins.usage(test.account)).toEqual({
         pins: 1,
         storedBytes: (await dagBytes(await sourceOf(test.engine), whole.record.cid)).charge,
+        keptBytes: 0,
       })
       await test.engine.pins.remove({ account: test.account, cid: whole.record.cid })
       await expectNothing(test)
