@@ -3,7 +3,6 @@ import { hasPostgres } from './support/postgres-server.ts'
 
 const rule = (name: string) => ({ file: 'test/adapters/postgres/content.test.ts', name })
 const failing = (name: string) => ({ file: 'test/adapters/postgres/bad-days.test.ts', name })
-const step = (name: string) => ({ file: 'test/adapters/postgres/steps.test.ts', name })
 const batch = (name: string) => ({ file: 'test/adapters/postgres/commit-batches.test.ts', name })
 const shared = (name: string) => ({ file: 'test/adapters/postgres/bulk-holds.test.ts', name })
 const signIn = (name: string) => ({ file: 'test/adapters/postgres/sign-in.test.ts', name })
@@ -178,13 +177,6 @@ const promises: readonly KeptPromise[] = [
     find: 'ORDER BY multihash, codec, backend_id FOR UPDATE',
     replace: 'ORDER BY multihash, codec, backend_id',
     test: failing('drops no root on which a hold begins'),
-  },
-  {
-    promise: 'fetched content that no record wants any more is released',
-    file: 'adapters/postgres/postgres-fetches.ts',
-    find: '      if (root === null) await ledger.release([holdId])\n',
-    replace: '',
-    test: step('a fetch attempt, while another node'),
   },
   {
     promise: 'a reconciliation releases no hold that is used meanwhile',
