@@ -39,7 +39,7 @@ export const jobAudits: readonly Audit[] = [
       assert.equal(createdAt, new Date(now()).toISOString())
       assert.deepEqual(shown, {
         ...{ action: 'delete', state: 'running', total: 3, done: 0, failed: 0, restored: 0 },
-        ...{ failures: [], endedAt: null, undoUntil: null },
+        ...{ failures: [], endedAt: null, undoUntil: null, undoEnded: null },
       })
       const { done, failures } = await ended(account, id)
       assert.deepEqual([done, failures], [2, [{ uploadId: 'none', code: 'NOT_FOUND' }]])
