@@ -31,8 +31,8 @@ export const bulkPromises: readonly KeptPromise[] = [
   {
     promise: 'a deleted account keeps nothing for an undo',
     file: 'src/pins/removal/account-removal.ts',
-    find: '    if (ended.length > 0) this.#periodsEnded()\n',
-    replace: '',
+    find: "await bulk.endPeriods({ accountId: id, why: 'account', limit: MOST_CHANGES })",
+    replace: '[]',
     test: room('gets room back from'),
   },
   {
@@ -54,13 +54,13 @@ export const bulkPromises: readonly KeptPromise[] = [
     file: 'src/catalogue/rules/undo-rules.ts',
     find: '  if (keeping.some(one => isOver(one, now))) return null\n',
     replace: '',
-    test: rule('random play 3'),
+    test: rule('ends one undo period after the other'),
   },
   {
     promise: 'an undo that has begun is never ended',
     file: 'src/catalogue/rules/undo-rules.ts',
-    find: "const CAN_END = `${HAS_PERIOD} AND phase IN ('done', 'undone')`",
-    replace: 'const CAN_END = HAS_PERIOD',
+    find: "  if (locked.phase === 'undoing' && why !== 'account') return null\n",
+    replace: '',
     test: rule('never ends an undo that has begun'),
   },
   {

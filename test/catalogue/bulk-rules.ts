@@ -29,6 +29,32 @@ const UNDO_MS = 100
 /** Tests of changes of many records that every catalogue must pass. */
 export const bulkRules: readonly ContentRule[] = [
   {
+    name: 'ends one undo period after the other while an account keeps too much',
+    async run(catalogue) {
+      const { bulk } = catalogue
+      const changes: BulkChange[] = []
+      for (const content of ['a', 'b', 'c', 'd']) {
+        await commit(catalogue, [record(content, { dag: dagOf(content) })])
+        const change = await added(catalogue, [content])
+        changes.push(change)
+        await removeAll(catalogue, change)
+      }
+      const [first, second] = changes.map(({ id }) => id)
+      const ending = () => bulk.endExcess({ accountId: 'one', most: SIZES.charge, now: NOW })
+      const [newest] = await bulk.endPeriods({ accountId: 'one', why: 'owner', limit: 1 })
+      // The records of the newest job are not purged yet.
+      assert.deepEqual([newest?.id, await ending()], [changes[3]?.id, null])
+      while (await bulk.purge(newest?.id ?? 0, NOW));
+      assert.equal((await ending())?.id, first)
+      // The records of the first job are not purged yet.
+      assert.equal(await ending(), null)
+      while (await bulk.purge(first ?? 0, NOW));
+      assert.equal((await ending())?.id, second)
+      while (await bulk.purge(second ?? 0, NOW));
+      assert.deepEqual([await ending(), await bulk.keptBytes('one')], [null, SIZES.charge])
+    },
+  },
+  {
     name: 'never ends an undo that has begun, and tells why a period ended',
     async run(catalogue) {
       const { bulk } = catalogue

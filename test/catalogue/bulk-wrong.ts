@@ -146,6 +146,17 @@ export const wrongBulk: ReadonlyArray<[what: string, broken: Broken, rules: RegE
     [/^random play 2/, /^random play 3/, /^random play 5/],
   ],
   [
+    'ends all undo periods of an account at once',
+    broken(bulk => ({
+      endExcess: async request => {
+        const ended = await bulk.endExcess(request)
+        if (ended !== null) await bulk.endPeriods({ accountId: request.accountId, why: 'quota', limit: 100 })
+        return ended
+      },
+    })),
+    [/^ends one undo period after the other/],
+  ],
+  [
     'ends an undo that has begun',
     broken(bulk => {
       const undoing: string[] = []

@@ -63,7 +63,8 @@ export function memoryUndo(all: MemoryContent, changes: ReadonlyMap<number, Stor
     },
     async endPeriods({ accountId, why, limit }) {
       const found = [...changes.values()].filter(change => accountId === null || change.accountId === accountId)
-      return found.flatMap(change => end(change, why) ?? []).slice(0, limit)
+      const ending = found.filter(({ action, undoMs }) => action === 'delete' && undoMs > 0).toReversed()
+      return ending.slice(0, limit).flatMap(change => end(change, why) ?? [])
     },
   }
 }

@@ -18,8 +18,8 @@ const TOTALS = sql<KeptTotals>`
   FROM accounts ${indexed('accounts_keeping')} WHERE kept_bytes > 0`
 /** Condition: the change is a removal with an undo period. */
 const HAS_PERIOD = "action = 'delete' AND undo_ms > 0"
-/** Condition: no undo of the change has begun that has not ended. */
-const CAN_END = `${HAS_PERIOD} AND phase IN ('done', 'undone')`
+/** Condition: the undo period of the change has begun. An undo may be going on, so {@link end} decides. */
+const CAN_END = `${HAS_PERIOD} AND phase <> 'running'`
 const AFTER = '(kept_bytes < :bytes OR (kept_bytes = :bytes AND id > :account))'
 const KEEPING = sql<{ id: string; bytes: number }>`
   SELECT id, kept_bytes AS bytes FROM accounts ${indexed('accounts_keeping')}
