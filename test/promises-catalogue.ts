@@ -168,7 +168,7 @@ export const cataloguePromises: readonly KeptPromise[] = [
     file: 'src/pins/lists/search-room.ts',
     find: 'perOwner: 4,',
     replace: 'perOwner: 16,',
-    test: { file: 'test/pins/search-room.test.ts', name: 'of an account leave slots for other accounts' },
+    test: { file: 'test/pins/search-room.test.ts', name: 'leave slots for other accounts' },
   },
   {
     promise: 'the pages of running searches have a budget of memory',

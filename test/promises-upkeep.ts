@@ -324,7 +324,7 @@ export const upkeepPromises: readonly KeptPromise[] = [
     file: 'src/upkeep/scheduled-verification.ts',
     find: 'readingMs * (1 / DISK_SHARE - 1)',
     replace: '0',
-    test: { file: rate, name: 'leaves three quarters of the time to others' },
+    test: { file: rate, name: 'takes a quarter of the time, and tells that it is behind' },
   },
   {
     promise: 'a verification that is behind its schedule says so',

@@ -1,5 +1,5 @@
-// Prints the files of this repository, or of the built package, that a program loads which embeds an engine: after one
-// upload and one simulated hour. `node tools/loaded-files.ts [--dist] [--files]`
+// Counts the files that a program loads if it embeds an engine, after one upload and one simulated hour. `--dist` counts
+// those of the built package. `node tools/loaded-files.ts [--dist] [--files]`
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { registerHooks } from 'node:module'
 import { tmpdir } from 'node:os'

@@ -108,7 +108,7 @@ export const reconciliationRules: readonly ContentRule[] = [
       assert.deepEqual([status, statusReason, none], ['pinning', 'a block is lost', null])
       assert.equal((await records.get(idOf('3')))?.status, 'pinned')
       const storedBytes = async () => (await records.usage('one', NOW)).storedBytes
-      // A record of a cluster elsewhere still has the content.
+      // A record of another cluster still has the content.
       assert.equal(await storedBytes(), 2 * SIZES.charge)
       // The remaining blocks are kept while the records wait.
       assert.equal((await whole(reconciliation).roots({ ...MEND, after: 0 })).unwanted.length, 0)

@@ -142,7 +142,7 @@ describe('a search', () => {
     })
   })
 
-  test('repeats a count until a record of its block changes, expires or lives again', async () => {
+  test('repeats a count until a record of its block changes', async () => {
     await withCatalogue(async world => {
       const content = world.open()
       const records = Array.from({ length: 100 }, (_, i) =>

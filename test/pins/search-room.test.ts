@@ -28,7 +28,7 @@ function searching(room: SearchRoom) {
 const settled = (): Promise<void> => new Promise(resolve => setImmediate(resolve))
 
 describe('running searches', () => {
-  test('of an account leave slots for other accounts', async () => {
+  test('leave slots for other accounts', async () => {
     const searches = searching(new SearchRoom(64 * MIB, new ManualClock()))
     searches.start('crowd', 200)
     searches.start('other', 1)

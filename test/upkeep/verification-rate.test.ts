@@ -138,7 +138,7 @@ describe('the rate of a verification', () => {
     expect((await node.round()) / 1_000).toBeCloseTo((100 * GB + BLOCKS * 4_096) / 2_097_152, -3)
   })
 
-  test('leaves three quarters of the time to others, and tells that it is behind', async () => {
+  test('takes a quarter of the time, and tells that it is behind', async () => {
     const node = new Node({ bytes: 40 * TB, diskRate: 50_000_000 })
     await node.due()
     while (node.checked < BLOCKS / 2) await node.step()

@@ -31,7 +31,7 @@ describe('a module that is loaded later', () => {
     await expect(later.load()).resolves.toEqual({})
   })
 
-  test('is stopped once it is loaded, because a stop waits for the load', async () => {
+  test('ends its load before a stop resolves', async () => {
     const told: string[] = []
     const file = Promise.withResolvers<void>()
     const later = new LaterModule(async () => {

@@ -20,8 +20,8 @@ export interface PinProgress {
    */
   isExternal: boolean
   /**
-   * Peers that keep the content. Null if `peers` was not set, if the external cluster did not answer within three
-   * seconds, or if the node that keeps the cluster is away.
+   * Peers that keep the content. Null if `peers` was not set, or if the external cluster did not answer within three
+   * seconds. Also null if the node that keeps the cluster is away.
    */
   peers: BackendStatus['allocations'] | null
 }

@@ -13,7 +13,7 @@ import { presentRecord } from '../present-record.ts'
 
 const LISTED_RECORDS = 1_000
 
-/** What this node knows of clusters on other systems. */
+/** Clusters on other systems, as this node knows them. */
 export interface ExternalClusters {
   /** Returns null if another node keeps the cluster. */
   isExternal(clusterId: string): boolean | null

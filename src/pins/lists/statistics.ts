@@ -30,8 +30,8 @@ export interface EngineStats {
   /** Disk space in bytes. The data directory comes first, then the clusters. */
   disks: ReadonlyArray<{ backend: number; freeBytes: number; reserveBytes: number; isFull: boolean }>
   /**
-   * The running verification round, or else the last round. `endedAt` is in ms since the epoch. `behindMs` is the time
-   * by which the round is behind its schedule.
+   * The running verification round, or else the last round. `endedAt` is in ms since the epoch. A round is behind its
+   * schedule by `behindMs`.
    */
   verification: { blocks: number; damaged: number; isRunning: boolean; endedAt: number | null; behindMs: number }
   /** The newest backup below `backupRoots`, in ms since the epoch. Null without `backupRoots`, or before the first look. */

@@ -37,7 +37,7 @@ describe('the status of a pin in a cluster on another system', needsPostgres, ()
   })
   afterAll(() => server?.stop())
 
-  test('is the same on all nodes, and tells a loss from the first check on', { timeout: 120_000 }, async () => {
+  test('is the same on all nodes, and tells a loss at once', { timeout: 120_000 }, async () => {
     const far = new ClusterWithPeer()
     const database = await server.fresh()
     const config = { database, clock: systemClock, ...TWO_CLUSTERS, backends: { first: far } }
@@ -94,7 +94,7 @@ describe('the peers that another node knows', () => {
     send: async () => ({ status, headers: {}, body: [Buffer.from(body)] as never }),
   })
 
-  test('are unknown if the node runs an older version, or answers something else', async () => {
+  test('are unknown from a node of an older version', async () => {
     for (const sender of [answers(404, '{"error":{}}'), answers(200, 'text'), answers(200, '"text"')]) {
       expect(await peersOnNode(sender, new ManualClock(), AT_A)).toBeNull()
     }
