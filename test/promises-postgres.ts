@@ -695,7 +695,7 @@ const promises: readonly KeptPromise[] = [
     file: 'adapters/fleet/node-peers.ts',
     find: 'if (answer.status !== 200 || body === null) return null',
     replace: "if (answer.status !== 200 || body === null) throw new TypeError('no answer')",
-    test: externalStatus('are unknown if the node runs an older'),
+    test: externalStatus('are unknown from a node of an older version'),
   },
   {
     promise: 'a removal ends the offers of its records at once',

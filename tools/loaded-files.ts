@@ -1,5 +1,5 @@
-// Counts the files that a program loads if it embeds an engine, after one upload and one simulated hour. `--dist` counts
-// those of the built package. `node tools/loaded-files.ts [--dist] [--files]`
+// Counts the files that a program loads to embed an engine, with one upload and one simulated hour.
+// The flag `--dist` counts those of the built package.
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { registerHooks } from 'node:module'
 import { tmpdir } from 'node:os'

@@ -8,7 +8,6 @@ import { needs } from '../support/needs.ts'
 import { RecordingFiles } from '../support/recording-files.ts'
 import { canMount, withSmallDisk } from '../support/small-disk.ts'
 import { EMPTY, storeSizes } from '../support/store-inspection.ts'
-import { withTempDir } from '../support/temp-dir.ts'
 import { type TestEngine, withEngine } from '../support/test-engine.ts'
 
 const GIB = 1024 ** 3
