@@ -42,6 +42,7 @@ describe('the status of a pin in a cluster on another system', needsPostgres, ()
     const database = await server.fresh()
     const config = { database, clock: systemClock, ...TWO_CLUSTERS, backends: { first: far } }
     const { a, b, close } = await openFleet(config)
+    const repair = Promise.withResolvers<void>()
     try {
       const { id: account } = await a.engine.accounts.create({ email: 'one@example.org', plan: 'unlimited' })
       const { secret } = await a.engine.keys.create(account, { name: 'key', scopes: ['files:read'] })
@@ -58,7 +59,6 @@ describe('the status of a pin in a cluster on another system', needsPostgres, ()
       const whole = { ...fine, peers: ['first pinned null', 'p1 pinned null'] }
       for (const node of [a, b]) await expect.poll(() => told(node), PATIENCE).toEqual(whole)
 
-      const repair = Promise.withResolvers<void>()
       far.beforePin = () => repair.promise
       far.held.clear()
       await a.engine.reconcile()
@@ -84,6 +84,8 @@ describe('the status of a pin in a cluster on another system', needsPostgres, ()
       await a.start()
       for (const node of [a, b]) await expect.poll(() => told(node), PATIENCE).toEqual(whole)
     } finally {
+      // A failed test must not leave the repair waiting, because the node would never stop.
+      repair.resolve()
       await close()
     }
   })
