@@ -1176,8 +1176,8 @@ const promises: readonly KeptPromise[] = [
   {
     promise: 'a node that is away delays no offers of other nodes',
     file: 'src/upkeep/offering.ts',
-    find: "if (!isHoldfastError(error, 'UNAVAILABLE')) this.#refuse",
-    replace: "if (isHoldfastError(error, 'UNAVAILABLE')) throw error\n        else this.#refuse",
+    find: "else if (recordId > (unanswered.get(node) ?? '')) unanswered.set(node, recordId)",
+    replace: 'else throw error',
     test: { file: 'test/upkeep/offering.test.ts', name: 'a node that is away delays no offers of other' },
   },
   {
