@@ -446,7 +446,7 @@ describe('serve', () => {
     request.write('--b\r\nContent-Disposition: form-data; name="file"; filename="a"\r\n\r\nfirst half, ')
     server.signal('SIGINT')
     await server.until(/"signal":"SIGINT"/)
-    await expect(fetch(`${server.url}/health`)).rejects.toThrow()
+    expect((await fetch(`${server.url}/ready`)).status).toBe(503)
     request.end('second half\r\n--b--\r\n')
     const [response] = await answered
     expect(response.statusCode).toBe(201)

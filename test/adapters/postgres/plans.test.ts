@@ -121,7 +121,7 @@ const WHOLE: ReadonlyArray<[statement: RegExp, why: string]> = [
   [/^SELECT COUNT\(\*\) AS count FROM accounts/, 'the number of accounts, for the owner'],
   [/FROM second_factors f JOIN accounts|^SELECT url FROM webhooks/, 'runs once, after data.key was lost'],
   [/^SELECT status AS state, COUNT/, 'counts waiting records by a partial index'],
-  [/^SELECT COUNT\(\*\) AS accounts, /, 'sums the accounts that keep bytes by a partial index'],
+  [/^\s*SELECT COUNT\(\*\) AS accounts, /, 'sums the accounts that keep bytes by a partial index'],
   [/^SELECT COUNT\(\*\) AS total FROM holds/, 'counts once, when a node is given up'],
   [/^SELECT 1 FROM placements WHERE wanted AND/, 'once, before a node retires'],
   [/SET state = 'retiring'/, 'counts once, when a node begins to retire'],
