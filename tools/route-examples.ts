@@ -96,6 +96,12 @@ export const EXAMPLES: readonly Example[] = [
     json: () => ({ currentPassword: PASSWORD, newPassword: NEW_PASSWORD }),
   }),
   LOGIN,
+  {
+    ...LOGIN,
+    json: () => ({ email: 'grace@example.org', password: NEW_PASSWORD, keep: true }),
+    keep: { session: 'token' },
+  },
+  api('POST /auth/proof', { as: 'session', json: () => ({ password: NEW_PASSWORD }) }),
   api('GET /auth/sessions', { as: 'session', keep: { sessionId: 'sessions.1.id' } }),
   api('DELETE /auth/sessions/:id', { as: 'session', path: known => `/api/v3/auth/sessions/${known.sessionId}` }),
   api('DELETE /auth/sessions', { as: 'session' }),

@@ -167,9 +167,15 @@ describe.each(hosts.map(host => ({ host, name: host.name })))('the owner’s rou
       })
     }
     // The root is removed at once, its block only after the grace period.
-    expect(await ask('{"graceSeconds": 3600}')).toEqual({ status: 200, json: { roots: 1, blocks: 0, bytes: 0 } })
-    expect(await ask('')).toEqual({ status: 200, json: { roots: 0, blocks: 0, bytes: 0 } })
-    expect(await ask('{"graceSeconds": 0}')).toEqual({ status: 200, json: { roots: 0, blocks: 1, bytes: 5_000 } })
+    expect(await ask('{"graceSeconds": 3600}')).toEqual({
+      status: 200,
+      json: { roots: 1, blocks: 0, bytes: 0, keptBytes: 0 },
+    })
+    expect(await ask('')).toEqual({ status: 200, json: { roots: 0, blocks: 0, bytes: 0, keptBytes: 0 } })
+    expect(await ask('{"graceSeconds": 0}')).toEqual({
+      status: 200,
+      json: { roots: 0, blocks: 1, bytes: 5_000, keptBytes: 0 },
+    })
   })
 
   test('reconcile returns its findings and rejects a malformed body', async () => {
