@@ -90,6 +90,8 @@ export function makeGateway(setup: Setup, below: Below) {
     reader,
     handler,
     gateway: behind(handler),
+    /** Of all handlers, because an unknown proxy is logged once. */
+    behind,
     ownGateway: behind(withReadiness(own, readiness, config.gateway.host ?? null)),
     readiness,
   }

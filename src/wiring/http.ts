@@ -8,7 +8,6 @@ import type { NodeStatus, Services } from '../contract/services.ts'
 import { VERSION } from '../domain/version.ts'
 import { withContentHosts } from '../gateway/site/subdomain.ts'
 import { createApi } from '../http/pipeline.ts'
-import { behindProxies } from '../http/proxies.ts'
 import type { AccessModule } from './access-module.ts'
 import type { BulkModule } from './bulk-module.ts'
 import type { ClustersModule } from './clusters-module.ts'
@@ -44,8 +43,7 @@ interface Below {
 export type HttpModule = Pick<Border, 'api'> & Lifecycle
 
 export function makeHttp(setup: Setup, below: Below): HttpModule {
-  const { trustedProxies, gateway } = setup.config
-  const { host = null } = gateway
+  const { host = null } = setup.config.gateway
   const { clock, logger, metrics } = setup
   const { member } = below.nodes
   const { authenticator, scopes, limits, audit } = below.access
@@ -61,7 +59,7 @@ export function makeHttp(setup: Setup, below: Below): HttpModule {
     clock,
     errorAt: psaError,
   })
-  const fromClients = behindProxies(trustedProxies, logger)(withContentHosts(api, below.gateway.handler, host))
+  const fromClients = below.gateway.behind(withContentHosts(api, below.gateway.handler, host))
   return { api: member?.receiving(api, fromClients) ?? fromClients }
 }
 
