@@ -21,4 +21,7 @@ export const nextSchema = `
   CREATE INDEX records_with_names ON records (account_id, seq)
     INCLUDE (created_at, expires_at, type, status, name, folded_name);
   DROP INDEX records_in_order;
+  -- Without statistics the planner prefers the youngest index. A look-up of an identical record needs this one.
+  DROP INDEX records_identical;
+  CREATE INDEX records_identical ON records (account_id, identity);
 `

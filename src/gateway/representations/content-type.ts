@@ -5,6 +5,7 @@ import { streamFile } from '../../content/unixfs/file-stream.ts'
 import type { FileNode } from '../../content/unixfs/node.ts'
 import { MEDIA_TYPE } from '../http/format.ts'
 import { earlierType, earlierTypeOfName } from './earlier-type.ts'
+import { contentTypeOf } from './told-by-bytes.ts'
 
 export interface FileType {
   /** Value of `Content-Type`. */
@@ -48,8 +49,6 @@ async function decideType(blocks: BlockReader, file: FileNode, name: string): Pr
     return { value: known, isOfName: true, before: earlier }
   }
   const start = await readStart(blocks, file)
-  // The libraries load with the first file that needs them.
-  const { contentTypeOf } = await import('./told-by-bytes.ts')
   const value = await contentTypeOf(known, start, file.size <= LOOKED_AT_BYTES)
   return { value, isOfName: known !== null, before: earlierType(name, start) }
 }
