@@ -32,7 +32,7 @@ function engineOf(setup: Setup, modules: Modules): Engine {
   const { memory, apart } = modules.get(M.earlyGateway)
   const later = { gateway: modules.get(M.gateway), http: modules.get(M.http) }
   const border = makeBorder(setup, { access, apart, ...later }, () => stopping !== null)
-  const { collector, verifier } = modules.get(M.content)
+  const { verifier } = modules.get(M.content)
   const { statistics, backups, reconciler } = modules.get(M.upkeep)
   const { node, takedowns } = modules.get(M.network)
   const { member } = modules.get(M.nodes)

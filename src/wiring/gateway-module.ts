@@ -90,7 +90,7 @@ export function makeGateway(setup: Setup, below: Below) {
     reader,
     handler,
     gateway: behind(handler),
-    /** Of all handlers, because an unknown proxy is logged once. */
+    /** Reads what trusted proxies say. All handlers share it, so it logs an unknown proxy once. */
     behind,
     ownGateway: behind(withReadiness(own, readiness, config.gateway.host ?? null)),
     readiness,
