@@ -121,10 +121,20 @@ describe('a removal of many records', () => {
       const content = world.open()
       const records = Array.from({ length: 420 }, () => recordOf(DAG))
       await commit(world, content, [...records, recordOf(dagOf('other')), recordOf(DAG, { accountId: 'another' })])
-      await world.queue.settled()
+      await indexed(world)
       world.db.reset()
       await run(world)
     })
+  }
+
+  /** Waits for the index of words, which catches up in transactions of its own. */
+  async function indexed({ db, queue }: World): Promise<void> {
+    const waiting = db.prepare<[], { count: number }>('SELECT COUNT(*) AS count FROM search_pending')
+    for (let before = -1; before !== waiting.get()?.count; ) {
+      before = waiting.get()?.count ?? 0
+      await new Promise(resolve => setImmediate(resolve))
+      await queue.settled()
+    }
   }
 
   async function expectRemoved(world: World): Promise<void> {

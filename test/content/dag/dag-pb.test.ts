@@ -101,7 +101,9 @@ test('UnixFS data is read as by the reference implementation', () => {
     fc.property(data, input => {
       const bytes = new UnixFS({ ...input, data: Uint8Array.from(input.data) }).marshal()
       const expected = UnixFS.unmarshal(bytes)
-      expect(readUnixfs(bytes, 10)).toEqual({
+      const { attributes, ...read } = readUnixfs(bytes, 10) ?? {}
+      expect(attributes?.mode ?? 0).toBe(input.mode & 0o777)
+      expect(read).toEqual({
         type: same[expected.type] ?? 'shard',
         data: expected.data === undefined ? null : Uint8Array.from(expected.data),
         sizes: expected.blockSizes.map(Number),
