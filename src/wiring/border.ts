@@ -38,7 +38,14 @@ export function makeBorder(
   ): ApiHandler =>
     loadedBy(module, async request => {
       if (isStopping()) return stoppedResponse()
-      return (module.made ?? (await module.load()))[name](request)
+      if (module.made !== null) return module.made[name](request)
+      try {
+        return (await module.load())[name](request)
+      } catch (error) {
+        // A stop ends a load.
+        if (isStopping()) return stoppedResponse()
+        throw error
+      }
     })
   return {
     api: handler('api', later.http),

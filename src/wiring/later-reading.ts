@@ -11,6 +11,8 @@ import { databaseOf, type Reading, type ReadingMeans } from './open-reading.ts'
 export function openReading(reading: Pick<SharedReading, 'data' | 'port'>, means: ReadingMeans = {}): Reading {
   const database = databaseOf(reading)
   const opening = loaders.reading().then(({ readingIn }) => readingIn(reading, means, database))
+  // Each request reports a failed load. Without requests, nobody needs to know.
+  opening.catch(() => undefined)
   return {
     gateway: async request => (await opening).gateway(request),
     close: () =>

@@ -2,6 +2,8 @@ import { execFile } from 'node:child_process'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { describe, expect, test } from 'vitest'
+import type { ApiRequest } from '../../src/index.ts'
+import { makeBorder } from '../../src/wiring/border.ts'
 import { LaterModule } from '../../src/wiring/later-module.ts'
 
 const TOOL = join(import.meta.dirname, '../../tools/loaded-files.ts')
@@ -51,6 +53,19 @@ describe('a module that is loaded later', () => {
     await later.stop()
     await expect(later.load()).rejects.toMatchObject({ code: 'UNAVAILABLE' })
   })
+})
+
+test('a request whose load a stop ends is 503', async () => {
+  const file = Promise.withResolvers<never>()
+  const http = new LaterModule<never>(() => file.promise)
+  let isStopping = false
+  const setup = { config: { trustedProxies: 0, gateway: {} } } as Parameters<typeof makeBorder>[0]
+  const below = { http, gateway: http, access: { providerLogins: { label: null } } }
+  const border = makeBorder(setup, below as unknown as Parameters<typeof makeBorder>[1], () => isStopping)
+  const answer = border.api({} as ApiRequest)
+  isStopping = true
+  file.reject(new Error('the node is stopping'))
+  expect((await answer).status).toBe(503)
 })
 
 test('an engine that keeps content loads neither API nor gateway', async () => {
