@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { ApiHandler, ApiResponse } from '../../../src/index.ts'
+import { apiRequest } from '../../gateway/client.ts'
 import { pseudoRandom } from '../../support/bytes.ts'
 import { withFleet } from '../../support/fleet.ts'
 import { needsPostgres, startPostgres, type TestPostgres } from '../../support/postgres-server.ts'
@@ -7,16 +8,7 @@ import { needsPostgres, startPostgres, type TestPostgres } from '../../support/p
 /** More than a node reads ahead. */
 const BYTES = 40 * 1024 ** 2
 
-const get = (handler: ApiHandler, path: string): Promise<ApiResponse> =>
-  handler({
-    method: 'GET',
-    path,
-    query: '',
-    header: () => undefined,
-    body: (async function* () {})(),
-    signal: new AbortController().signal,
-    remoteAddress: '127.0.0.1',
-  })
+const get = (handler: ApiHandler, path: string): Promise<ApiResponse> => handler(apiRequest('GET', path))
 
 const partsOf = ({ body }: ApiResponse): AsyncIterator<Uint8Array> =>
   (body as AsyncIterable<Uint8Array>)[Symbol.asyncIterator]()

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { ApiHandler } from '../../../src/index.ts'
+import { apiRequest } from '../../gateway/client.ts'
 import { pseudoRandom } from '../../support/bytes.ts'
 import { withFleet } from '../../support/fleet.ts'
 import { ManualClock } from '../../support/manual-clock.ts'
@@ -8,15 +9,7 @@ import { needsPostgres, startPostgres, type TestPostgres } from '../../support/p
 const ABSENT = 'bafkreihdwdcefgh4dqkjv67uzcmw7ojee6xedzdetojuzjevtenxquvyku'
 
 async function get(handler: ApiHandler, path: string) {
-  const { status, headers, body } = await handler({
-    method: 'GET',
-    path,
-    query: '',
-    header: () => undefined,
-    body: (async function* () {})(),
-    signal: new AbortController().signal,
-    remoteAddress: '127.0.0.1',
-  })
+  const { status, headers, body } = await handler(apiRequest('GET', path))
   const parts: Uint8Array[] = []
   if (body !== null && typeof body !== 'string' && !(body instanceof Uint8Array)) {
     for await (const part of body) parts.push(new Uint8Array(part))
