@@ -152,7 +152,7 @@ async function run(options: RunOptions): Promise<Measurement[]> {
       await writeFile(file, JSON.stringify(config?.(filled, others) ?? {}))
       const server = await LoadedServer.start(dir, file)
       const headers = { authorization: `Bearer ${secret}` }
-      const watch = new HealthWatch(server.url, { path: '/api/v3/users/me', headers })
+      const watch = new HealthWatch(server.url, { paths: ['/api/v3/users/me'], headers })
       try {
         await sleep(SETTLED_MS)
         progress(`${subject}: measuring`)

@@ -7,6 +7,7 @@ import { createEngine } from '../src/index.ts'
 import { hasPostgres, startPostgres } from '../test/support/postgres-server.ts'
 import type { Bench, Measurement, RunOptions, Scale } from './bench.ts'
 import { ChildServer } from './child-server.ts'
+import { HealthWatch } from './health-watch.ts'
 import { filledStore, spreadStore } from './list/filled-engine.ts'
 import { filledPostgres, spreadPostgres } from './list/filled-postgres.ts'
 import { residentBytes } from './resident-bytes.ts'
@@ -26,9 +27,9 @@ const ACCOUNTS = 50
 const OF_EACH = 20
 const MIB = 1024 ** 2
 const LIMIT_MIB = 384
-/** Requests of another account, before the crowd and beside it. */
-const ASKED_ALONE = 100
-const PAUSE_MS = 20
+const ALONE_MS = 3_000
+/** Searches of another account, in turn, so that none repeats the last answer. */
+const SEARCHES = Array.from({ length: 100 }, (_, i) => `/api/v3/users/me/uploads?q=file&limit=${1 + i}`)
 const SERVER = fileURLToPath(new URL('../adapters/cli/main.ts', import.meta.url))
 /** The directory of memory groups of version 1 of control groups, and of all groups of version 2. */
 const GROUPS = ['/sys/fs/cgroup/memory', '/sys/fs/cgroup']
@@ -93,23 +94,6 @@ async function ask(url: string, key: string, query: string): Promise<number> {
   }
 }
 
-/** Asks until the signal aborts or `most` searches are answered. Returns the times in ms. */
-async function times(url: string, key: string, { most, signal }: { most: number; signal?: AbortSignal }) {
-  const all: number[] = []
-  for (let i = 0; i < most && signal?.aborted !== true; i++) {
-    const since = performance.now()
-    const status = await ask(url, key, `q=file&limit=${1 + (i % 100)}&page=${1 + Math.floor(i / 100)}`)
-    if (status !== 200) throw new Error(`another account was answered ${status}`)
-    all.push(performance.now() - since)
-    await sleep(PAUSE_MS)
-  }
-  return all
-}
-
-function p99(values: readonly number[]): number {
-  return values.toSorted((a, b) => a - b)[Math.ceil(values.length * 0.99) - 1] ?? Number.NaN
-}
-
 async function storm(filled: Filled, keys: readonly string[]): Promise<Record<string, number>> {
   const group = new MemoryGroup()
   const command = `${process.execPath} --max-semi-space-size=4 ${SERVER} serve --port 0 --data-dir ${filled.dir}`
@@ -125,13 +109,15 @@ async function storm(filled: Filled, keys: readonly string[]): Promise<Record<st
     )
   }, 50)
   try {
-    const alone = await times(server.url, filled.other, { most: ASKED_ALONE })
-    const ended = new AbortController()
-    const beside = times(server.url, filled.other, { most: Number.POSITIVE_INFINITY, signal: ended.signal })
+    const other = new HealthWatch(server.url, { paths: SEARCHES, headers: { authorization: `Bearer ${filled.other}` } })
+    const alone = await other.during(() => sleep(ALONE_MS))
+    let statuses: number[] = []
     const since = performance.now()
-    const statuses = await Promise.all(keys.map((key, i) => ask(server.url, key, `q=file&limit=20&page=${1 + i}`)))
+    const beside = await other.during(async () => {
+      statuses = await Promise.all(keys.map((key, i) => ask(server.url, key, `q=file&limit=20&page=${1 + i}`)))
+    })
     const seconds = (performance.now() - since) / 1_000
-    ended.abort()
+    await other.stop()
     const answers: Answers = new Map()
     for (const status of statuses) answers.set(status, (answers.get(status) ?? 0) + 1)
     const good = answers.get(200) ?? 0
@@ -140,8 +126,9 @@ async function storm(filled: Filled, keys: readonly string[]): Promise<Record<st
       'answered-a-second': good / seconds,
       refused,
       lost: statuses.length - good - refused,
-      'p99-of-another-alone': p99(alone),
-      'p99-of-another-beside': p99(await beside),
+      'p99-of-another-alone': alone.p99Ms,
+      'p99-of-another-beside': beside.p99Ms,
+      'longest-of-another-beside': beside.longestMs,
       'highest-memory': highest / MIB,
     }
   } finally {

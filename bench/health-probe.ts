@@ -6,7 +6,8 @@ import { parentPort, workerData } from 'node:worker_threads'
 /** The request that the thread repeats. */
 export interface Probed {
   base: string
-  path: string
+  /** Asked in turn. */
+  paths: readonly string[]
   headers: Record<string, string>
 }
 
@@ -14,6 +15,8 @@ export interface Probed {
 export interface ProbeReport {
   asked: number
   longestMs: number
+  /** Answer time that one request in a hundred exceeds. */
+  p99Ms: number
   /** Longest delay of the thread's own event loop, which a busy machine causes. */
   ownMs: number
 }
@@ -21,9 +24,15 @@ export interface ProbeReport {
 const PAUSE_MS = 5
 const NANOSECONDS_PER_MS = 1e6
 
-async function probe({ base, path, headers }: Probed): Promise<void> {
+function summary(times: readonly number[]): Omit<ProbeReport, 'ownMs'> {
+  const rising = times.toSorted((a, b) => a - b)
+  const p99Ms = rising[Math.ceil(rising.length * 0.99) - 1] ?? Number.NaN
+  return { asked: rising.length, longestMs: rising.at(-1) ?? 0, p99Ms }
+}
+
+async function probe({ base, paths, headers }: Probed): Promise<void> {
   const agent = new Agent({ keepAlive: true, maxSockets: 1 })
-  const ask = (): Promise<void> =>
+  const ask = (path: string): Promise<void> =>
     new Promise((resolve, reject) => {
       const outgoing = request(base + path, { agent, headers }, response => {
         response.resume().once('end', resolve).once('error', reject)
@@ -38,16 +47,16 @@ async function probe({ base, path, headers }: Probed): Promise<void> {
   })
   const delay = monitorEventLoopDelay({ resolution: 1 })
   delay.enable()
-  let seen = { asked: 0, longestMs: 0 }
-  for (;;) {
+  let times: number[] = []
+  for (let i = 0; ; i++) {
     const began = performance.now()
-    await ask()
-    seen = { asked: seen.asked + 1, longestMs: Math.max(seen.longestMs, performance.now() - began) }
+    await ask(paths[i % paths.length] ?? '/')
+    times.push(performance.now() - began)
     if (isWanted) {
       isWanted = false
-      parentPort?.postMessage({ ...seen, ownMs: delay.max / NANOSECONDS_PER_MS } satisfies ProbeReport)
+      parentPort?.postMessage({ ...summary(times), ownMs: delay.max / NANOSECONDS_PER_MS } satisfies ProbeReport)
       delay.reset()
-      seen = { asked: 0, longestMs: 0 }
+      times = []
     }
     await sleep(PAUSE_MS)
   }

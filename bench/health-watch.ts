@@ -10,10 +10,10 @@ export class HealthWatch {
 
   /**
    * @param base without a trailing slash
-   * @param asked request to repeat. Default: `/health`
+   * @param asked requests to repeat, in turn. Default: `/health`
    */
-  constructor(base: string, { path = '/health', headers = {} }: Partial<Omit<Probed, 'base'>> = {}) {
-    this.#worker = new Worker(THREAD, { workerData: { base, path, headers } satisfies Probed, execArgv: [] })
+  constructor(base: string, { paths = ['/health'], headers = {} }: Partial<Omit<Probed, 'base'>> = {}) {
+    this.#worker = new Worker(THREAD, { workerData: { base, paths, headers } satisfies Probed, execArgv: [] })
     this.#worker.on('error', () => undefined)
   }
 
