@@ -1,3 +1,5 @@
+import { shownText } from '../../src/domain/byte-text.ts'
+
 const UNITS = ['kB', 'MB', 'GB', 'TB', 'PB']
 
 /** Formats bytes as `12 B` or `3.4 MB`. 1 kB is 1,000 bytes. */
@@ -18,9 +20,9 @@ export function countOf(count: number, thing: string): string {
   return `${count} ${thing}${count === 1 ? '' : 's'}`
 }
 
-/** Replaces characters that control a terminal. */
+/** Shows bytes of names, and replaces characters that control a terminal. */
 export function printable(text: string): string {
-  return text.replace(/[\p{Cc}\p{Bidi_Control}\p{Zl}\p{Zp}]/gu, '\uFFFD')
+  return shownText(text).replace(/[\p{Cc}\p{Bidi_Control}\p{Zl}\p{Zp}]/gu, '\uFFFD')
 }
 
 export function formatTable(rows: readonly (readonly string[])[], alignRight: ReadonlySet<number> = new Set()): string {

@@ -1,3 +1,4 @@
+import { uriOfText } from '../../src/domain/byte-text.ts'
 import { HoldfastError, isHoldfastError } from '../../src/domain/errors.ts'
 import { type Connection, RETRY_MS } from './connection.ts'
 import type { Answer } from './exchange.ts'
@@ -114,7 +115,7 @@ function rangeHeader(start: number, end: number | undefined): string {
 
 function pathOf(place: string): string {
   const names = place.replace(/^(ipfs:\/\/|\/ipfs\/)/, '').split('/')
-  const path = names.filter(name => name !== '').map(encodeURIComponent)
+  const path = names.filter(name => name !== '').map(uriOfText)
   if (path.length === 0) throw new HoldfastError('VALIDATION', 'a CID is needed')
   return `/${path.join('/')}`
 }

@@ -35,7 +35,8 @@ export const mannerAudits: readonly GatewayAudit[] = [
       ]) {
         await getError(context, `/ipfs/${bad}`, 400, 'INVALID_CID')
       }
-      await getError(context, '/ipfs/bafkqaaa/%ff', 400, 'INVALID_PATH')
+      // A name is bytes, UTF-8 or not.
+      await getError(context, '/ipfs/bafkqaaa/%ff', 404, 'NOT_FOUND')
       await getError(context, '/ipfs/bafkqaaa/%zz', 400, 'INVALID_PATH')
     },
   },

@@ -1,9 +1,9 @@
 import type { CID } from 'multiformats/cid'
+import { textOfBytes } from '../../domain/byte-text.ts'
 import { HoldfastError } from '../../domain/errors.ts'
 import { cidOfBytes } from '../../ipld/cid.ts'
 import { ProtobufReader, WIRE } from '../../ipld/protobuf.ts'
 
-const TEXT = new TextDecoder()
 /** Size in bytes of version, codec, hash code and length, each as a varint, without a digest. */
 const SHORTEST_CID = 4
 
@@ -74,11 +74,6 @@ class PbLinks {
     return cidOfBytes(this.#bytesOf(index, 1))
   }
 
-  /** Returns an empty text if the link has no name. */
-  name(index: number): string {
-    return TEXT.decode(this.nameBytes(index))
-  }
-
   nameBytes(index: number): Uint8Array {
     return this.#bytesOf(index, 2)
   }
@@ -100,7 +95,7 @@ class PbLinks {
 }
 
 export interface DirectoryLink {
-  /** In a shard, the name starts with the index of the bucket in hexadecimal. */
+  /** Text form. */
   name: string
   cid: CID
   /** Size in bytes that the link claims for the DAG below it. */
@@ -123,8 +118,13 @@ export class NodeLinks {
     return this.#links?.length ?? 0
   }
 
-  name(index: number): string {
-    return this.#links?.name(index) ?? ''
+  /**
+   * Returns the text form of a name, or an empty text if the link has none.
+   *
+   * @param prefix bytes to leave out: in a shard, a name starts with the index of its bucket in hexadecimal
+   */
+  name(index: number, prefix = 0): string {
+    return textOfBytes(this.nameBytes(index).subarray(prefix))
   }
 
   nameBytes(index: number): Uint8Array {
@@ -141,8 +141,8 @@ export class NodeLinks {
     throw malformedDagPb(this.#owner, 'a link is no CID')
   }
 
-  at(index: number): DirectoryLink {
-    return { name: this.name(index), cid: this.cid(index), dagSize: this.#links?.size(index) ?? 0 }
+  at(index: number, prefix = 0): DirectoryLink {
+    return { name: this.name(index, prefix), cid: this.cid(index), dagSize: this.#links?.size(index) ?? 0 }
   }
 
   *[Symbol.iterator](): Generator<DirectoryLink, void, undefined> {

@@ -1,4 +1,5 @@
 import type { CID } from 'multiformats/cid'
+import { textOfUnicode, uriOfText } from '../../domain/byte-text.ts'
 import { HoldfastError } from '../../domain/errors.ts'
 import { CODEC } from '../../ipld/cid.ts'
 import { cborTokens } from './cbor-tokens.ts'
@@ -44,7 +45,7 @@ export async function* tokensOf(
 }
 
 /**
- * Returns the first link on a path of names. Returns null if the path does not exist or ends at a plain value.
+ * Returns the first link on a path of names, which are text forms. Returns null if the path does not exist or ends at a plain value.
  *
  * @throws HoldfastError `NOT_IMPLEMENTED` if the path ends inside the document, because a part of a block has no CID
  */
@@ -61,7 +62,7 @@ export async function findLink(
   for await (const token of tokensOf(document, budget)) {
     const isHere = depth === inside.depth
     if (token.kind === 'key') {
-      if (isHere) isNext = token.name === names[taken]
+      if (isHere) isNext = textOfUnicode(token.name) === names[taken]
       continue
     }
     if (token.kind === 'close') {
@@ -92,7 +93,7 @@ function follow({ cid }: Document, link: LinkToken): CID {
 }
 
 function endsInside(cid: CID, names: readonly string[]): HoldfastError {
-  const path = names.map(encodeURIComponent).join('/')
+  const path = names.map(uriOfText).join('/')
   return new HoldfastError('NOT_IMPLEMENTED', `${path} is a part of the block ${cid}: a path has to end at a link`)
 }
 

@@ -1,4 +1,5 @@
 import type { CID } from 'multiformats/cid'
+import { textOfBytes } from '../../domain/byte-text.ts'
 import { CODEC } from '../../ipld/cid.ts'
 import { ProtobufReader } from '../../ipld/protobuf.ts'
 import { malformedDagPb, NodeLinks, parsePbNode } from '../dag/dag-pb.ts'
@@ -27,6 +28,7 @@ export type UnixfsNode =
   | FileNode
   | (Attributes & { kind: 'directory'; cid: CID; links: NodeLinks })
   | ShardNode
+  /** The target is a text form. */
   | (Attributes & { kind: 'symlink'; cid: CID; target: string })
   | { kind: 'opaque'; cid: CID; bytes: Uint8Array }
 
@@ -52,7 +54,7 @@ export function decodeNode(cid: CID, bytes: Uint8Array): UnixfsNode {
     case 'shard':
       return { kind: 'shard', cid, fanout: fanoutOf(cid, unixfs), links, ...unixfs.attributes }
     case 'symlink':
-      return { kind: 'symlink', cid, target: new TextDecoder().decode(unixfs.data ?? NOTHING), ...unixfs.attributes }
+      return { kind: 'symlink', cid, target: textOfBytes(unixfs.data ?? NOTHING), ...unixfs.attributes }
     default:
       return { kind: 'opaque', cid, bytes }
   }

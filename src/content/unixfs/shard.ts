@@ -1,5 +1,6 @@
 import { murmur364 } from '@multiformats/murmur3'
 import type { CID } from 'multiformats/cid'
+import { bytesOfText } from '../../domain/byte-text.ts'
 import { type DirectoryLink, malformedDagPb, type NodeLinks } from '../dag/dag-pb.ts'
 import type { BlockReader } from './block-reader.ts'
 import type { ShardNode } from './node.ts'
@@ -11,8 +12,8 @@ class BucketPath {
   #hash: bigint
   #left = HASH_BITS
 
-  constructor(name: string) {
-    this.#hash = Buffer.from(murmur364.encode(Buffer.from(name)) as Uint8Array).readBigUInt64BE()
+  constructor(name: Uint8Array) {
+    this.#hash = Buffer.from(murmur364.encode(name) as Uint8Array).readBigUInt64BE()
   }
 
   /** Returns the bucket at the next level, or null if the hash has too few bits left. */
@@ -24,10 +25,10 @@ class BucketPath {
   }
 }
 
-/** Finds the entry with a name. Reads one block per level. */
+/** Finds the entry whose name has this text form. Reads one block per level. */
 export async function findInShard(blocks: BlockReader, shard: ShardNode, name: string): Promise<CID | null> {
-  const path = new BucketPath(name)
-  const bytes = Buffer.from(name)
+  const bytes = bytesOfText(name)
+  const path = new BucketPath(bytes)
   for (let node = shard; ; ) {
     const bucket = path.next(node.fanout)
     if (bucket === null) return null
@@ -36,7 +37,7 @@ export async function findInShard(blocks: BlockReader, shard: ShardNode, name: s
     if (index === null) return null
     const found = node.links.nameBytes(index)
     const cid = node.links.cid(index)
-    if (found.length !== prefix.length) return bytes.equals(found.subarray(prefix.length)) ? cid : null
+    if (found.length !== prefix.length) return Buffer.compare(bytes, found.subarray(prefix.length)) === 0 ? cid : null
     node = await subshard(blocks, cid)
   }
 }
@@ -70,7 +71,7 @@ export async function* shardEntries(
   shard: ShardNode,
   after: string | null,
 ): AsyncGenerator<DirectoryLink, void, undefined> {
-  const open = [openShard(shard, after === null ? null : new BucketPath(after), 0, 0)]
+  const open = [openShard(shard, after === null ? null : new BucketPath(bytesOfText(after)), 0, 0)]
   for (let top = open.at(-1); top !== undefined; top = open.at(-1)) {
     if (top.index === top.node.links.length) {
       blocks.budget.leave(top.bytes)
@@ -79,16 +80,19 @@ export async function* shardEntries(
     }
     const turn = blocks.budget.step()
     if (turn !== null) await turn
-    const link = top.node.links.at(top.index++)
-    const prefix = link.name.slice(0, top.width)
+    const { links } = top.node
+    const index = top.index++
+    const stored = links.nameBytes(index)
+    const prefix = Buffer.from(stored.subarray(0, top.width)).toString('latin1')
     if (top.start !== null && prefix < top.start.prefix) continue
     const isStart = prefix === top.start?.prefix
-    if (link.name.length !== top.width) {
-      if (!isStart) yield { ...link, name: link.name.slice(top.width) }
+    if (stored.length !== top.width) {
+      if (!isStart) yield links.at(index, top.width)
       continue
     }
-    const { node, block } = await blocks.load(link.cid)
-    if (node.kind !== 'shard') throw malformedDagPb(link.cid, 'a shard links to something else')
+    const cid = links.cid(index)
+    const { node, block } = await blocks.load(cid)
+    if (node.kind !== 'shard') throw malformedDagPb(cid, 'a shard links to something else')
     const below = openShard(node, isStart ? (top.start?.after ?? null) : null, top.bits, block.length)
     blocks.budget.enter(below.bytes)
     open.push(below)

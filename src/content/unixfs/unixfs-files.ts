@@ -15,7 +15,7 @@ const KEPT_LINKS = 16
 const LONGEST_PATH = 4_096
 
 export interface UnixfsFile {
-  /** Null if the path is too long. */
+  /** Text form. Null if the path is too long. */
   path: string | null
   cid: CID
   /** Content size in bytes. */
@@ -39,7 +39,7 @@ export interface ListedBlocks {
 interface Node {
   kind: UnixfsKind
   size: number
-  /** Characters before each name in a sharded directory. They are the index of the bucket. */
+  /** Bytes before each name in a sharded directory. They are the index of the bucket. */
   prefix: number
   links: NodeLinks | null
 }
@@ -134,11 +134,10 @@ class Listing {
     const cid = linkAt(links, index)
     if (cid === null) return
     if (open.totals === null) this.#repeats--
-    const name = links.name(index)
-    if (prefix > 0 && name.length === prefix) return this.#descend(open, cid, open.path)
+    if (prefix > 0 && links.nameBytes(index).length === prefix) return this.#descend(open, cid, open.path)
     const { kind, size } = await this.#kindOf(cid)
     if (kind === 'other') return
-    const path = joined(open.path, name.slice(prefix))
+    const path = joined(open.path, links.name(index, prefix))
     if (kind === 'directory') return this.#descend(open, cid, joined(path, '/'))
     add(open.totals, { bytes: size, files: 1 })
     await this.#options.onFile({ path, cid, size })

@@ -1,4 +1,5 @@
 import type { CID } from 'multiformats/cid'
+import { textOfUri, uriOfText } from '../../domain/byte-text.ts'
 import { HoldfastError, isHoldfastError } from '../../domain/errors.ts'
 import { parseCid } from '../../ipld/cid.ts'
 import { hintForRoot } from './root-hint.ts'
@@ -7,7 +8,7 @@ export interface ContentPath {
   cid: CID
   /** The root as the client wrote it. */
   root: string
-  /** Percent-decoded names below the root, without empty names. */
+  /** Names below the root, as text forms, without empty names. */
   names: readonly string[]
   hasTrailingSlash: boolean
   /** True if the root has its own host name, and therefore its own origin in browsers. */
@@ -27,7 +28,7 @@ const MOUNT = '/ipfs/'
  */
 export function parseContentPath(path: string): ContentPath {
   if (!path.startsWith(MOUNT)) throw new HoldfastError('NOT_FOUND', 'content is served below /ipfs/')
-  const [root = '', ...rest] = path.slice(MOUNT.length).split('/').map(decode)
+  const [root = '', ...rest] = path.slice(MOUNT.length).split('/').map(decodeName)
   if (root === '') throw new HoldfastError('INVALID_CID', 'path needs a content identifier after /ipfs/')
   const hasTrailingSlash = path.endsWith('/')
   return {
@@ -82,7 +83,7 @@ function hostRoot(label: string): CID {
 }
 
 /**
- * Splits a path into percent-decoded names, without empty names.
+ * Splits a percent-encoded path into the text forms of its names, without empty names.
  *
  * @throws HoldfastError `INVALID_PATH` for malformed percent-encoding
  */
@@ -90,17 +91,17 @@ export function namesIn(path: string): string[] {
   return path
     .split('/')
     .filter(name => name !== '')
-    .map(decode)
+    .map(decodeName)
 }
 
 export function formatContentPath(root: string, names: readonly string[]): string {
-  return MOUNT + [root, ...names].map(encodeURIComponent).join('/')
+  return MOUNT + [root, ...names].map(uriOfText).join('/')
 }
 
-function decode(segment: string): string {
+function decodeName(segment: string): string {
   try {
-    return decodeURIComponent(segment)
+    return textOfUri(segment)
   } catch (cause) {
-    throw new HoldfastError('INVALID_PATH', 'path is not valid percent-encoding of UTF-8', { cause })
+    throw new HoldfastError('INVALID_PATH', 'path is not valid percent-encoding', { cause })
   }
 }

@@ -1,6 +1,9 @@
+import { shownText } from '../../domain/byte-text.ts'
+
 /** Disposition of a response whose query sets none. If `kind` is null, the response has no such header. */
 export interface DefaultDisposition {
   kind: 'attachment' | 'inline' | null
+  /** Text form. */
   name: string
 }
 
@@ -15,7 +18,8 @@ export function dispositionHeader(
 }
 
 /** Formats the header as in RFC 6266, with an ASCII file name for old clients. */
-function disposition(kind: 'attachment' | 'inline', name: string): string {
+function disposition(kind: 'attachment' | 'inline', stored: string): string {
+  const name = shownText(stored)
   if (name === '') return kind
   const ascii = name.replace(/[^\x20-\x7e]|["\\%]/g, '_')
   if (ascii === name) return `${kind}; filename="${name}"`

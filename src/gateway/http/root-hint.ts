@@ -1,3 +1,4 @@
+import { uriOfText } from '../../domain/byte-text.ts'
 import { cidOfText } from '../../ipld/cid.ts'
 
 /** Maximum number of characters of a path in a hint. */
@@ -14,7 +15,7 @@ const BASE58 = /^(?:qm[0-9a-z]{44}|z[0-9a-z]{48})$/i
 export function hintForRoot(root: string, rest: readonly string[]): string {
   const [cid = '', ...inside] = root.split('/').filter(name => name !== '' && name !== 'ipfs')
   if (BASE58.test(cid)) return '. A CID in base58 is case-sensitive: copy it again, or use its version 1'
-  const path = `/ipfs/${[cid, ...[...inside, ...rest].map(encodeURIComponent)].join('/')}`
+  const path = `/ipfs/${[cid, ...[...inside, ...rest].map(uriOfText)].join('/')}`
   return root.includes('/') && path.length <= LONGEST_PATH && isCid(cid) ? `. Use ${path}` : ''
 }
 

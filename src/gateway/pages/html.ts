@@ -1,3 +1,5 @@
+import { uriOfText } from '../../domain/byte-text.ts'
+
 export function escapeHtml(text: string): string {
   return text.replace(/[&<>"']/g, char => ENTITIES[char] ?? char)
 }
@@ -12,7 +14,7 @@ const ENTITIES: Readonly<Record<string, string>> = {
 
 /** Returns a relative link. Without `./`, browsers would read a `:` in the name as the end of a URL scheme. */
 export function hrefOf(name: string): string {
-  return `./${encodeURIComponent(name.toWellFormed())}`
+  return `./${uriOfText(name)}`
 }
 
 const STYLE = `

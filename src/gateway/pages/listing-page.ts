@@ -1,3 +1,4 @@
+import { shownText } from '../../domain/byte-text.ts'
 import type { ContentPath } from '../http/content-path.ts'
 import type { Listing, ListingEntry } from '../source/directory-listing.ts'
 import { escapeHtml, hrefOf, htmlPage } from './html.ts'
@@ -5,12 +6,12 @@ import { escapeHtml, hrefOf, htmlPage } from './html.ts'
 /** Builds a page with relative links, because the gateway may be mounted below a path prefix. */
 export function listingPage(path: ContentPath, listing: Listing, after: string | null): string {
   const { names, root } = path
-  const title = names.at(-1) ?? root
+  const title = shownText(names.at(-1) ?? root)
   const up = names.length === 0 ? '' : `<tr><td>${icon('up')}<a href="../">../</a></td><td></td><td></td></tr>`
   const empty = listing.entries.length === 0 && after === null ? '<p>This folder is empty.</p>' : ''
   return htmlPage(
     title,
-    `<h1>${breadcrumb(path)}</h1><p><code>/ipfs/${escapeHtml([root, ...names].join('/'))}</code></p>
+    `<h1>${breadcrumb(path)}</h1><p><code>/ipfs/${escapeHtml(shownText([root, ...names].join('/')))}</code></p>
 <table><thead><tr><th>Name</th><th class="size">Size</th><th>CID</th></tr></thead>
 <tbody>${up}${listing.entries.map(entry => row(entry, path.linkBase)).join('\n')}</tbody></table>${empty}${pager(listing, after)}`,
   )
@@ -19,7 +20,7 @@ export function listingPage(path: ContentPath, listing: Listing, after: string |
 function breadcrumb({ names, root }: ContentPath): string {
   return [root, ...names]
     .map((name, depth) => {
-      const text = depth === 0 ? `<code>${escapeHtml(shorten(name))}</code>` : escapeHtml(name)
+      const text = depth === 0 ? `<code>${escapeHtml(shorten(name))}</code>` : escapeHtml(shownText(name))
       const above = names.length - depth
       return above === 0 ? `<span>${text}</span>` : `<a href="${'../'.repeat(above)}">${text}</a>`
     })
@@ -28,9 +29,9 @@ function breadcrumb({ names, root }: ContentPath): string {
 
 function row({ name, cid, type, size }: ListingEntry, linkBase: string): string {
   const folder = type === 'directory' ? '/' : ''
-  const content = `${linkBase}${cid}?filename=${encodeURIComponent(name.toWellFormed())}`
+  const content = `${linkBase}${cid}?filename=${encodeURIComponent(shownText(name))}`
   return (
-    `<tr><td>${icon(type)}<a href="${hrefOf(name)}${folder}">${escapeHtml(name)}${folder}</a></td>` +
+    `<tr><td>${icon(type)}<a href="${hrefOf(name)}${folder}">${escapeHtml(shownText(name))}${folder}</a></td>` +
     `<td class="size">${formatBytes(size)}</td>` +
     `<td class="cid"><a href="${content}" title="${cid}">${shorten(cid.toString())}</a></td></tr>`
   )
@@ -51,8 +52,7 @@ function icon(shape: keyof typeof SHAPES): string {
 
 function pager({ next }: Listing, after: string | null): string {
   const first = after === null ? '' : '<a href="./">First page</a>'
-  const more =
-    next === null ? '' : `<a href="?after=${encodeURIComponent(next.toWellFormed())}" rel="next">Next page</a>`
+  const more = next === null ? '' : `<a href="?after=${encodeURIComponent(next)}" rel="next">Next page</a>`
   return first === '' && more === '' ? '' : `<nav>${first}${more}</nav>`
 }
 

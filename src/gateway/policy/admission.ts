@@ -65,7 +65,7 @@ export class AdmissionRules {
   /**
    * Checks the content against the takedowns and the denylist.
    *
-   * @param names percent-decoded path below the CID; empty for the block itself
+   * @param names text forms of the path below the CID; empty for the block itself
    * @throws HoldfastError `GONE` or `LEGAL_REASONS` if the content is blocked
    */
   checkBlocked(cid: CID, names: readonly string[] = []): void {

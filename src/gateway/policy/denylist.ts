@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
 import type { CID } from 'multiformats/cid'
+import { bytesOfText, textOfUri } from '../../domain/byte-text.ts'
 import { HoldfastError } from '../../domain/errors.ts'
 import { base58OfMultihash, cidOf, HASH, identityOf, multihashOfBase58, parseCid } from '../../ipld/cid.ts'
 
@@ -28,7 +29,7 @@ interface Target {
   /** Multihash. */
   key: string
   codec: number
-  /** Percent-decoded path below the CID. Empty for the block itself. */
+  /** Path below the CID, as a text form. Empty for the block itself. */
   path: string
 }
 
@@ -95,7 +96,7 @@ export class Denylist {
   /**
    * Returns the HTTP status for blocked content, or null.
    *
-   * @param names percent-decoded path below the CID; empty for the block itself
+   * @param names text forms of the path below the CID; empty for the block itself
    */
   statusOf(cid: CID, names: readonly string[] = []): BlockedStatus | null {
     const key = keyOf(cid)
@@ -189,7 +190,7 @@ function readTarget(text: string): Target | null {
   const [, root = '', rest = ''] = /^\/ipfs\/([^/]+)(?:\/(.*))?$/.exec(text) ?? []
   try {
     const cid = parseCid(root)
-    return { key: keyOf(cid), codec: cid.code, path: decodeURIComponent(rest) }
+    return { key: keyOf(cid), codec: cid.code, path: textOfUri(rest) }
   } catch {
     return null
   }
@@ -203,7 +204,7 @@ function hashedForms(cid: CID, path: string): string[] {
   const multihash = base58OfMultihash(cid.multihash)
   const legacy = `${cidOf(identityOf(cid))}/${path}`
   const forms = multihash === null ? [legacy] : [path === '' ? multihash : `${multihash}/${path}`, legacy]
-  return forms.map(text => createHash('sha256').update(text).digest('hex'))
+  return forms.map(text => createHash('sha256').update(bytesOfText(text)).digest('hex'))
 }
 
 /** Separates the YAML header from the rules. Ignores header fields other than the version and the hints. */

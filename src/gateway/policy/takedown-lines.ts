@@ -1,10 +1,11 @@
 import { nextTurn, turnSpent } from '../../concurrency/turns.ts'
+import { textOfUri, uriOfText } from '../../domain/byte-text.ts'
 import { type BlockedStatus, LIFTED, liftedIn } from './denylist.ts'
 
 /** Content that the operator has taken down and the gateway refuses to serve. */
 export interface Takedown {
   cid: string
-  /** Path below the CID, without percent-encoding. An empty path covers the block of the CID and everything below. */
+  /** Path below the CID, as a text form. An empty path covers the block of the CID and everything below. */
   path: string
   status: BlockedStatus
   reason: string
@@ -67,7 +68,7 @@ export function completeLines(text: string): string {
 }
 
 function targetOf({ cid, path }: Takedown): string {
-  return `/ipfs/${[cid, ...path.split('/').filter(name => name !== '')].map(encodeURIComponent).join('/')}`
+  return `/ipfs/${[cid, ...path.split('/').filter(name => name !== '')].map(uriOfText).join('/')}`
 }
 
 function entryLine(entry: Takedown): string {
@@ -96,7 +97,7 @@ function readEntry(line: string): Takedown | null {
 function readTarget(text: string): Pick<Takedown, 'cid' | 'path'> | null {
   const [, cid = '', path = ''] = /^\/ipfs\/([^/\s]+)(?:\/(\S*))?$/.exec(text) ?? []
   try {
-    return cid === '' ? null : { cid, path: decodeURIComponent(path) }
+    return cid === '' ? null : { cid, path: textOfUri(path) }
   } catch {
     return null
   }

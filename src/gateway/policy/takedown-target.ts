@@ -1,4 +1,5 @@
 import { CID } from 'multiformats/cid'
+import { canonicalText } from '../../domain/byte-text.ts'
 import { HoldfastError } from '../../domain/errors.ts'
 import { parseCid } from '../../ipld/cid.ts'
 import type { BlockedStatus } from './denylist.ts'
@@ -11,7 +12,7 @@ const LONGEST_REASON = 1000
 export interface TakedownRequest {
   /** In any version and multibase. */
   cid: string
-  /** Path below the CID, without percent-encoding. The default covers the block of the CID and everything below. */
+  /** Path below the CID, as a text form without percent-encoding. The default covers the block of the CID and everything below. */
   path?: string | undefined
   /** 1 to 1,000 printable characters. */
   reason: string
@@ -31,7 +32,7 @@ export function canonical(text: string): string {
  * @throws HoldfastError `VALIDATION` if the path is too long, ends with an asterisk or is not well-formed text
  */
 export function readPath(text: string): string {
-  const path = text
+  const path = canonicalText(text)
     .split('/')
     .filter(name => name !== '')
     .join('/')

@@ -3,6 +3,7 @@ import type { Activity } from '../../concurrency/activity.ts'
 import type { ByteRange } from '../../content/unixfs/file-stream.ts'
 import { streamFile } from '../../content/unixfs/file-stream.ts'
 import { type FileNode, fileInOneBlock, type UnixfsNode } from '../../content/unixfs/node.ts'
+import { bytesOfText, canonicalText } from '../../domain/byte-text.ts'
 import type { Clock } from '../../domain/clock.ts'
 import { HoldfastError } from '../../domain/errors.ts'
 import { CODEC, parseCid } from '../../ipld/cid.ts'
@@ -165,7 +166,13 @@ function pathOf({ cid: text, path = '', account }: ContentAddress): ContentRoot 
       throw new HoldfastError('VALIDATION', `${field} must be text${hint}`)
     }
   }
-  return { cid: parseCid(text), root: text.trim(), names: path.split('/').filter(name => name !== '') }
+  return {
+    cid: parseCid(text),
+    root: text.trim(),
+    names: canonicalText(path)
+      .split('/')
+      .filter(name => name !== ''),
+  }
 }
 
 function nameOf({ root, names }: ContentRoot): string {
@@ -187,7 +194,7 @@ async function typeOf(blocks: RequestBlocks, { node, names }: Resolved, file: Fi
 
 async function sizeOf(blocks: RequestBlocks, node: UnixfsNode, block: Uint8Array): Promise<number> {
   if (node.kind === 'file') return node.size
-  if (node.kind === 'symlink') return Buffer.byteLength(node.target)
+  if (node.kind === 'symlink') return bytesOfText(node.target).length
   if (node.kind === 'opaque') return block.length
   let size = block.length
   for (const { dagSize } of node.links) {

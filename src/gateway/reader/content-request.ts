@@ -4,7 +4,7 @@ import type { ReadableStream } from 'node:stream/web'
 export interface ContentAddress {
   /** CID of the root, in any version and multibase. */
   cid: string
-  /** Names separated by `/`, without percent-encoding. Default: the root itself. */
+  /** Text forms of names, separated by `/`, without percent-encoding. Default: the root itself. */
   path?: string | undefined
   /**
    * Reads only DAGs that the account with this id has pinned. Default: all content that the gateway serves to everyone.
@@ -59,6 +59,7 @@ export interface ContentStat {
 
 /** An entry of a directory. */
 export interface ContentEntry extends ContentStat {
+  /** Text form: a byte that is not UTF-8 is U+EF00 plus the byte. */
   name: string
 }
 

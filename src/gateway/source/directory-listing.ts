@@ -4,12 +4,14 @@ import { type Attributes, attributesOf } from '../../content/unixfs/attributes.t
 import type { BlockReader } from '../../content/unixfs/block-reader.ts'
 import type { UnixfsNode } from '../../content/unixfs/node.ts'
 import { shardEntries } from '../../content/unixfs/shard.ts'
+import { bytesOfText } from '../../domain/byte-text.ts'
 import { CODEC, dagKey } from '../../ipld/cid.ts'
 import type { RequestBlocks } from './request-blocks.ts'
 
 export type DirectoryNode = Extract<UnixfsNode, { kind: 'directory' | 'shard' }>
 
 export interface ListingEntry extends Attributes {
+  /** Text form. */
   name: string
   cid: CID
   type: 'file' | 'directory' | 'symlink' | 'other'
@@ -150,7 +152,7 @@ class Describer {
       if (node.kind === 'opaque') return null
       const attributes = attributesOf(node)
       if (node.kind === 'file') return { type: 'file', size: node.size, ...attributes }
-      if (node.kind === 'symlink') return { type: 'symlink', size: node.target.length, ...attributes }
+      if (node.kind === 'symlink') return { type: 'symlink', size: bytesOfText(node.target).length, ...attributes }
       return { type: 'directory', size: 0, ...attributes }
     } catch {
       return null

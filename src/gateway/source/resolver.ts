@@ -3,6 +3,7 @@ import { type Found, findLink } from '../../content/dag/document.ts'
 import type { BlockReader } from '../../content/unixfs/block-reader.ts'
 import type { UnixfsNode } from '../../content/unixfs/node.ts'
 import { findInShard } from '../../content/unixfs/shard.ts'
+import { bytesOfText } from '../../domain/byte-text.ts'
 import { HoldfastError } from '../../domain/errors.ts'
 import { formatContentPath } from '../http/content-path.ts'
 import type { RequestBlocks } from './request-blocks.ts'
@@ -77,11 +78,11 @@ export async function findEntry(blocks: BlockReader, node: UnixfsNode, name: str
   if (node.kind === 'shard') return findInShard(blocks, node, name)
   if (node.kind !== 'directory') return null
   const { links } = node
-  const bytes = Buffer.from(name)
+  const bytes = bytesOfText(name)
   for (let index = 0; index < links.length; index++) {
     const turn = index % LINKS_PER_TURN === 0 ? blocks.budget.turn() : null
     if (turn !== null) await turn
-    if (bytes.equals(links.nameBytes(index))) return links.cid(index)
+    if (Buffer.compare(bytes, links.nameBytes(index)) === 0) return links.cid(index)
   }
   return null
 }

@@ -39,7 +39,7 @@ function ours(bytes: Uint8Array): dagPb.PBNode | null {
     const { data, links } = readPbNode(bytes)
     const Links = Array.from({ length: links.length }, (_, index) => ({
       Hash: links.cid(index),
-      Name: links.name(index),
+      Name: new TextDecoder().decode(links.nameBytes(index)),
       Tsize: links.size(index),
     }))
     return data === null ? { Links } : { Data: data, Links }
