@@ -32,8 +32,8 @@ function engineOf(setup: Setup, modules: Modules): Engine {
   const { memory, apart } = modules.get(M.earlyGateway)
   const later = { gateway: modules.get(M.gateway), http: modules.get(M.http) }
   const border = makeBorder(setup, { access, apart, ...later }, () => stopping !== null)
-  const { verifier } = modules.get(M.content)
-  const { statistics, backups, reconciler } = modules.get(M.upkeep)
+  const { statistics } = modules.get(M.upkeep)
+  const [upkeepWork, backup] = [modules.get(M.upkeepWork), modules.get(M.backup)]
   const { node, takedowns } = modules.get(M.network)
   const { member } = modules.get(M.nodes)
   const fleetNodes = modules.get(M.storage).shared?.fleet?.nodes
@@ -55,9 +55,9 @@ function engineOf(setup: Setup, modules: Modules): Engine {
       const graceMs = graceSeconds === undefined ? undefined : graceSeconds * 1_000
       return modules.get(M.bulk).collect({ graceMs, endUndo })
     },
-    verify: options => verifier.verify(options),
-    backup: (directory, options) => backups.run(directory, options),
-    reconcile: options => reconciler.run(options),
+    verify: async options => (await upkeepWork.load()).verifier.verify(options),
+    backup: async (directory, options) => (await backup.load()).backups.run(directory, options),
+    reconcile: async options => (await upkeepWork.load()).reconciler.run(options),
   }
   const engine: Engine = {
     ...checkingCalls(upkeep, given.UPKEEP_CALLS),

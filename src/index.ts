@@ -141,9 +141,14 @@ export { readSchema, type SchemaVersion } from './storage/schema-version.ts'
 export type { ClusterProblem } from './upkeep/cluster-survey.ts'
 export type { Finding, FindingKind, Reconciled, ReconcileOptions } from './upkeep/findings.ts'
 export { checkConfig } from './wiring/check-config.ts'
-export { startRefusals } from './wiring/check-start.ts'
-export { connectAccounts } from './wiring/connect-accounts.ts'
-export { checkBackup, moveCatalogue, replaceDataKey, restoreBackup } from './wiring/directory-calls.ts'
+export {
+  checkBackup,
+  connectAccounts,
+  moveCatalogue,
+  replaceDataKey,
+  restoreBackup,
+  startRefusals,
+} from './wiring/directory-calls.ts'
 export { openReading } from './wiring/later-reading.ts'
 export type { MoveCatalogueOptions, MovedCatalogue } from './wiring/move-catalogue.ts'
 export { openAccounts } from './wiring/open-accounts.ts'

@@ -58,12 +58,9 @@ export class ScheduledVerification {
     this.#options = options
   }
 
-  /** The first round begins one interval after the node's first start. */
-  async start(): Promise<void> {
-    const { table, clock } = this.#parts
-    const state = table.get()
-    if (state === undefined) await table.set({ lastBlock: 0, blocks: 0, damaged: 0, endedAt: clock.now() })
-    else if (state.lastBlock > 0) this.#done = { bytes: 0, before: state.blocks }
+  start(): void {
+    const state = this.#parts.table.get()
+    if (state !== undefined && state.lastBlock > 0) this.#done = { bytes: 0, before: state.blocks }
     this.#sleep(0)
   }
 

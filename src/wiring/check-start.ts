@@ -25,13 +25,7 @@ import { remoteOf, withCaches } from './stores.ts'
 /** Stores that an engine opens for writing, if they exist. */
 const STORES = ['datastore', 'blocks', 'tmp']
 
-/**
- * Returns the errors with which `createEngine` would refuse these options, by the same checks. Writes no file and takes
- * no lock, so a running engine goes on. Does not find out whether another process owns the directory.
- *
- * @example for (const { message } of await startRefusals({ dataDir: '/data' })) console.log(message)
- */
-export async function startRefusals(options: EngineOptions): Promise<HoldfastError[]> {
+export async function foundRefusals(options: EngineOptions): Promise<HoldfastError[]> {
   const refusals: HoldfastError[] = []
   const check: Check = async work => {
     try {

@@ -8,17 +8,7 @@ import { connectCatalogue } from './connect-catalogue.ts'
 import { CONNECT } from './given-options.ts'
 import { accountsIn, keyOnDemand, openMigratedDirectory, shownAccounts } from './open-accounts.ts'
 
-/**
- * Opens the accounts and keys of a data directory, whose catalogue may be in SQLite or PostgreSQL. Running engines
- * notice changes within a second. The caller closes the handle.
- *
- * Migrates a directory from an older version, unless an engine of that version is running.
- * @throws HoldfastError `CONFIG_INVALID` if `database` is not the catalogue of the directory, or if `catalogue` is
- * missing for PostgreSQL; `UNAVAILABLE`, `DATA_DIR_IN_USE`, `DATA_DIR_UNUSABLE`, `DATA_DIR_NEWER`; `VALIDATION` for an
- * unknown option
- * @example const { accounts, close } = await connectAccounts({ dataDir: '/data' })
- */
-export async function connectAccounts(options: ConnectOptions): Promise<ConnectedAccounts> {
+export async function connectedAccounts(options: ConnectOptions): Promise<ConnectedAccounts> {
   checkFields(options, CONNECT, 'connectAccounts')
   const { dataDir, clock = systemClock, adapters } = options
   const config = withDefaults(parseConfig(options.config ?? {}, 'config', adapters))

@@ -1,9 +1,7 @@
 import { Semaphore } from '../concurrency/semaphore.ts'
-import { BlockAudit } from '../content/block-audit.ts'
 import { BlockStore } from '../content/block-store.ts'
 import { Collector } from '../content/collector.ts'
 import { Leases } from '../content/leases.ts'
-import { Verifier } from '../content/verifier.ts'
 import { HoldfastError } from '../domain/errors.ts'
 import { DEFAULT_BACKEND_ID } from '../ledger/blocks.ts'
 import type { Setup } from './setup.ts'
@@ -17,8 +15,8 @@ const THREADS = 4
 export type ContentModule = ReturnType<typeof makeContent>
 
 export function makeContent(setup: Setup, storage: StorageModule) {
-  const { clock, logger, events, metrics, longRuns, config } = setup
-  const { ledger, blocks, blockFiles } = storage
+  const { clock, logger, events, metrics, config } = setup
+  const { ledger, blockFiles } = storage
   const leases = new Leases()
   const blockStores = makeBlockStores(setup, storage)
   const collector = new Collector({
@@ -43,8 +41,6 @@ export function makeContent(setup: Setup, storage: StorageModule) {
     leases,
     blockStores,
     collector,
-    verifier: new Verifier(blocks, blockStores, longRuns),
-    audit: new BlockAudit(blockFiles, blocks, ledger),
     start: () => collector.start(),
     stop: () => collector.stop(),
   }

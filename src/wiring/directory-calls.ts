@@ -1,5 +1,8 @@
+import type { ConnectedAccounts, ConnectOptions } from '../access/accounts/accounts-handle.ts'
+import type { EngineOptions } from '../api.ts'
 import type { CheckBackupOptions, CheckedBackup } from '../backup/check.ts'
 import type { RestoreBackupOptions, RestoreOutcome } from '../backup/restore.ts'
+import type { HoldfastError } from '../domain/errors.ts'
 import { loaders } from './loaders.ts'
 import type { MoveCatalogueOptions, MovedCatalogue } from './move-catalogue.ts'
 import type { LostSecrets, ReplaceDataKeyOptions } from './replace-data-key.ts'
@@ -52,4 +55,28 @@ export async function moveCatalogue(options: MoveCatalogueOptions): Promise<Move
  */
 export async function replaceDataKey(dataDir: string, options: ReplaceDataKeyOptions = {}): Promise<LostSecrets> {
   return (await loaders.replaceDataKey()).replacedDataKey(dataDir, options)
+}
+
+/**
+ * Returns the errors with which `createEngine` would refuse these options, by the same checks. Writes no file and takes
+ * no lock, so a running engine goes on. Does not find out whether another process owns the directory.
+ *
+ * @example for (const { message } of await startRefusals({ dataDir: '/data' })) console.log(message)
+ */
+export async function startRefusals(options: EngineOptions): Promise<HoldfastError[]> {
+  return (await loaders.checkStart()).foundRefusals(options)
+}
+
+/**
+ * Opens the accounts and keys of a data directory, whose catalogue may be in SQLite or PostgreSQL. Running engines
+ * notice changes within a second. The caller closes the handle.
+ *
+ * Migrates a directory from an older version, unless an engine of that version is running.
+ * @throws HoldfastError `CONFIG_INVALID` if `database` is not the catalogue of the directory, or if `catalogue` is
+ * missing for PostgreSQL; `UNAVAILABLE`, `DATA_DIR_IN_USE`, `DATA_DIR_UNUSABLE`, `DATA_DIR_NEWER`; `VALIDATION` for an
+ * unknown option
+ * @example const { accounts, close } = await connectAccounts({ dataDir: '/data' })
+ */
+export async function connectAccounts(options: ConnectOptions): Promise<ConnectedAccounts> {
+  return (await loaders.connectAccounts()).connectedAccounts(options)
 }

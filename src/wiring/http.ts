@@ -1,4 +1,5 @@
 import type { Border } from '../api.ts'
+import type { Backups } from '../backup/backups.ts'
 import { Slots } from '../concurrency/slots.ts'
 import { bindRoutes } from '../contract/contract-route.ts'
 import { psaError } from '../contract/psa/psa-errors.ts'
@@ -12,7 +13,6 @@ import type { AccessModule } from './access-module.ts'
 import type { BulkModule } from './bulk-module.ts'
 import type { ClustersModule } from './clusters-module.ts'
 import type { Lifecycle } from './container.ts'
-import type { ContentModule } from './content-module.ts'
 import type { GatewayModule } from './gateway-module.ts'
 import { memoryShares } from './memory-shares.ts'
 import type { NetworkModule } from './network-module.ts'
@@ -21,6 +21,7 @@ import type { PinsModule } from './pins-module.ts'
 import type { Setup } from './setup.ts'
 import type { StorageModule } from './storage-module.ts'
 import type { UpkeepModule } from './upkeep-module.ts'
+import type { UpkeepWorkModule } from './upkeep-work-module.ts'
 import type { WebhooksModule } from './webhooks-module.ts'
 
 const MOST_WAITING_UPLOADS = 1_024
@@ -29,13 +30,14 @@ const UPLOAD_WAIT_MS = 15_000
 interface Below {
   storage: StorageModule
   access: AccessModule
-  content: ContentModule
   clusters: ClustersModule
   network: NetworkModule
   nodes: NodesModule
   pins: PinsModule
   bulk: BulkModule
   upkeep: UpkeepModule
+  upkeepWork: UpkeepWorkModule
+  backups: Backups
   gateway: GatewayModule
   webhooks: WebhooksModule
 }
@@ -85,7 +87,9 @@ function servicesOf(setup: Setup, { access, pins, upkeep, ...below }: Below): Se
       probed: isReady => setup.probes.answered('api', isReady),
     },
     collect: below.bulk.collect,
-    verifier: below.content.verifier,
+    verifier: below.upkeepWork.verifier,
+    reconciler: below.upkeepWork.reconciler,
+    backups: below.backups,
     takedowns: below.network.takedowns,
     egress: below.gateway.egress,
     webhooks: below.webhooks.webhooks,

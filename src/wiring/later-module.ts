@@ -1,16 +1,21 @@
 import { HoldfastError } from '../domain/errors.ts'
 import type { Lifecycle } from './container.ts'
 
-/** A module that is loaded and started when something first uses it. */
+/** A module that is loaded and started when something first uses it, or with the engine if the engine needs it. */
 export class LaterModule<T extends Lifecycle> implements Lifecycle {
   readonly #make: () => Promise<T>
+  readonly #isNeeded: () => boolean
   #making: Promise<T> | null = null
   #made: T | null = null
   #isStopped = false
 
-  /** @param make loads the module's files and creates the module */
-  constructor(make: () => Promise<T>) {
+  /**
+   * @param make loads the module's files and creates the module
+   * @param isNeeded returns whether the module starts with the engine
+   */
+  constructor(make: () => Promise<T>, isNeeded: () => boolean = () => false) {
     this.#make = make
+    this.#isNeeded = isNeeded
   }
 
   /** The module, or null until it has started. */
@@ -28,6 +33,10 @@ export class LaterModule<T extends Lifecycle> implements Lifecycle {
       throw error
     })
     return this.#making
+  }
+
+  async start(): Promise<void> {
+    if (this.#isNeeded()) await this.load()
   }
 
   /** Waits for a load in progress, then stops the module. */

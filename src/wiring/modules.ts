@@ -1,4 +1,5 @@
 import { type AccessModule, makeAccess } from './access-module.ts'
+import type { BackupModule } from './backup-module.ts'
 import { type BulkModule, makeBulk } from './bulk-module.ts'
 import { type ClustersModule, makeClusters } from './clusters-module.ts'
 import { type KnownModules, type Lifecycle, Modules, token } from './container.ts'
@@ -9,7 +10,6 @@ import type { HttpModule } from './http.ts'
 import { LaterModule } from './later-module.ts'
 import { loaders } from './loaders.ts'
 import { makeNetwork, type NetworkModule } from './network-module.ts'
-import { makeNodeWork } from './node-work-module.ts'
 import { makeNodes, type NodesModule } from './nodes-module.ts'
 import { makePins, type PinsModule } from './pins-module.ts'
 import type { Setup } from './setup.ts'
@@ -17,6 +17,7 @@ import type { SharedReadingModule } from './shared-reading-module.ts'
 import { makeStorage, type StorageModule } from './storage-module.ts'
 import { openStores } from './stores.ts'
 import { makeUpkeep, type UpkeepModule } from './upkeep-module.ts'
+import type { UpkeepWorkModule } from './upkeep-work-module.ts'
 import { makeWebhooks, type WebhooksModule } from './webhooks-module.ts'
 
 /** A module may use only the modules listed before it. */
@@ -29,13 +30,15 @@ export const M = {
   nodes: token<NodesModule>('nodes'),
   pins: token<PinsModule>('pins'),
   bulk: token<BulkModule>('bulk'),
-  nodeWork: token<Lifecycle>('node work'),
   webhooks: token<WebhooksModule>('webhooks'),
+  upkeepWork: token<LaterModule<UpkeepWorkModule>>('upkeep work'),
+  backup: token<LaterModule<BackupModule>>('backup'),
   upkeep: token<UpkeepModule>('upkeep'),
   earlyGateway: token<EarlyGateway>('early gateway'),
   gateway: token<LaterModule<GatewayModule>>('gateway'),
   sharedReading: token<LaterModule<SharedReadingModule>>('shared reading'),
   http: token<LaterModule<HttpModule>>('http'),
+  nodeWork: token<LaterModule<Lifecycle>>('node work'),
 }
 
 /** Start order. The modules stop in reverse order. */
@@ -48,6 +51,8 @@ const ORDER = [
   M.pins,
   M.bulk,
   M.webhooks,
+  M.upkeepWork,
+  M.backup,
   M.upkeep,
   M.gateway,
   M.sharedReading,
@@ -70,14 +75,16 @@ export async function startModules(setup: Setup): Promise<Modules> {
   modules.provide(M.nodes, m => makeNodes(setup, m.get(M.storage), m.get(M.clusters)))
   modules.provide(M.pins, m => makePins(setup, below(m)))
   modules.provide(M.bulk, m => makeBulk(setup, { ...below(m), pins: m.get(M.pins) }))
-  modules.provide(M.nodeWork, m => makeNodeWork(setup, { ...below(m), pins: m.get(M.pins) }))
   modules.provide(M.webhooks, m => makeWebhooks(setup, { storage: m.get(M.storage), pins: m.get(M.pins) }))
-  modules.provide(M.upkeep, m => makeUpkeep(setup, { ...below(m), pins: m.get(M.pins) }))
+  modules.provide(M.upkeep, m => {
+    const later = { upkeepWork: m.get(M.upkeepWork), backup: m.get(M.backup) }
+    return makeUpkeep(setup, { ...below(m), pins: m.get(M.pins), ...later })
+  })
   modules.provide(M.earlyGateway, () => makeEarlyGateway(setup))
-  provideLater(modules, setup)
+  provideServing(modules, setup)
+  provideWork(modules, setup)
   try {
     await modules.start(ORDER)
-    if (mayRefuseGateway(setup)) await modules.get(M.gateway).load()
     return modules
   } catch (error) {
     await modules.stop()
@@ -87,10 +94,11 @@ export async function startModules(setup: Setup): Promise<Modules> {
 }
 
 /** Provides the modules that an engine needs only for what it serves to others. */
-function provideLater(modules: Modules, setup: Setup): void {
+function provideServing(modules: Modules, setup: Setup): void {
   modules.provide(M.gateway, m => {
     const parts = { ...below(m), pins: m.get(M.pins), early: m.get(M.earlyGateway) }
-    return new LaterModule(async () => (await loaders.gateway()).makeGateway(setup, parts))
+    const make = async () => (await loaders.gateway()).makeGateway(setup, parts)
+    return new LaterModule(make, () => mayRefuseGateway(setup))
   })
   modules.provide(M.sharedReading, m => {
     const [gateway, parts] = [m.get(M.gateway), { ...below(m), memory: m.get(M.earlyGateway).memory }]
@@ -101,11 +109,32 @@ function provideLater(modules: Modules, setup: Setup): void {
   })
   modules.provide(M.http, m => {
     const rest = { pins: m.get(M.pins), bulk: m.get(M.bulk), upkeep: m.get(M.upkeep), webhooks: m.get(M.webhooks) }
-    const [gateway, parts] = [m.get(M.gateway), { ...below(m), ...rest }]
+    const parts = { ...below(m), ...rest }
+    const [gateway, upkeepWork, backup] = [m.get(M.gateway), m.get(M.upkeepWork), m.get(M.backup)]
     return new LaterModule(async () => {
       const { makeHttp } = await loaders.http()
-      return makeHttp(setup, { ...parts, gateway: await gateway.load() })
+      const { backups } = await backup.load()
+      return makeHttp(setup, { ...parts, gateway: await gateway.load(), upkeepWork: await upkeepWork.load(), backups })
     })
+  })
+}
+
+/** Provides the modules that work by a schedule, for other systems, or by a call. */
+function provideWork(modules: Modules, setup: Setup): void {
+  modules.provide(M.upkeepWork, m => {
+    const parts = { ...below(m), pins: m.get(M.pins) }
+    const make = async () => (await loaders.upkeep()).makeUpkeepWork(setup, parts)
+    return new LaterModule(make, () => parts.storage.remotes.size > 0)
+  })
+  modules.provide(M.backup, m => {
+    const parts = { storage: m.get(M.storage), content: m.get(M.content) }
+    const make = async () => (await loaders.backup()).makeBackup(setup, parts)
+    return new LaterModule(make, () => setup.config.backupRoots.length > 0)
+  })
+  modules.provide(M.nodeWork, m => {
+    const parts = { ...below(m), pins: m.get(M.pins) }
+    const make = async () => (await loaders.nodeWork()).makeNodeWork(setup, parts)
+    return new LaterModule<Lifecycle>(make, () => parts.storage.shared !== null)
   })
 }
 

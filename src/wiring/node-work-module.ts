@@ -21,12 +21,12 @@ interface Below {
 }
 
 export function makeNodeWork(setup: Setup, below: Below) {
-  const { shared, work } = below.storage
+  const { shared } = below.storage
   const { member } = below.nodes
   const works = [followedWork, offeringOf, retirementOf, lostNodesOf].flatMap(make => make(setup, below) ?? [])
   return {
     start: async (): Promise<void> => {
-      if (shared === null || work === null) return
+      if (shared === null) return
       const follow = (): void => {
         for (const one of works) one.wake()
       }

@@ -41,7 +41,7 @@ const FUNCTIONS: Readonly<Record<string, readonly string[]>> = {
     'src/domain/errors.ts',
     'src/http/proxies.ts',
     'src/storage/{compact-database,rehearse-upgrade,schema-version}.ts',
-    'src/wiring/{check-config,check-start,connect-accounts,directory-calls,later-reading,open-accounts}.ts',
+    'src/wiring/{check-config,directory-calls,later-reading,open-accounts}.ts',
   ],
   'holdfast/console': ['adapters/console/console-handler.ts'],
   'holdfast/fastify': ['adapters/fastify/plugin.ts'],

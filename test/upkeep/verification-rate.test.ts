@@ -23,7 +23,7 @@ class Node {
   readonly #store: Store
   #now = 0
   #timer: { at: number; run: () => void } | null = null
-  #state: VerificationState | undefined
+  #state: VerificationState = { lastBlock: 0, blocks: 0, damaged: 0, endedAt: 0 }
   #verification: ScheduledVerification
   readonly warnings: string[] = []
   busyMs = 0
@@ -35,14 +35,14 @@ class Node {
 
   /** Starts, and waits until the first round is due. */
   async due(): Promise<void> {
-    await this.#verification.start()
+    this.#verification.start()
     while (this.#now < 30 * DAY) await this.step()
   }
 
   async restart(): Promise<void> {
     await this.#verification.stop()
     this.#verification = this.#make()
-    await this.#verification.start()
+    this.#verification.start()
   }
 
   async step(): Promise<void> {
@@ -55,7 +55,7 @@ class Node {
   }
 
   get checked(): number {
-    return this.#state?.blocks ?? 0
+    return this.#state.blocks
   }
 
   get behindMs(): number {
@@ -64,8 +64,8 @@ class Node {
 
   /** Runs the round to its end. Returns its time in ms. */
   async round(): Promise<number> {
-    const before = this.#state?.endedAt
-    while (this.#state?.endedAt === before) await this.step()
+    const before = this.#state.endedAt
+    while (this.#state.endedAt === before) await this.step()
     return this.#now - 30 * DAY
   }
 
