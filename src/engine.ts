@@ -11,6 +11,7 @@ import { checkedEvents } from './wiring/checked-events.ts'
 import { publicClusters } from './wiring/clusters-module.ts'
 import type { Modules } from './wiring/container.ts'
 import * as given from './wiring/given-options.ts'
+import { memoryShares } from './wiring/memory-shares.ts'
 import { M, startModules } from './wiring/modules.ts'
 import { type Setup, setupOf } from './wiring/setup.ts'
 
@@ -26,17 +27,20 @@ export async function createEngine(options: EngineOptions): Promise<Engine> {
 }
 
 function engineOf(setup: Setup, modules: Modules): Engine {
-  const { dataDir, config, events, activity, longRuns, ending, probes } = setup
+  const { dataDir, config, events, activity, longRuns, ending, probes, memoryBytes } = setup
   const access = modules.get(M.access)
   const clusters = modules.get(M.clusters)
-  const { memory, apart } = modules.get(M.earlyGateway)
+  const apart = modules.get(M.apart)
   const later = { gateway: modules.get(M.gateway), http: modules.get(M.http) }
-  const border = makeBorder(setup, { access, apart, ...later }, () => stopping !== null)
+  const { shared, providerSignIn, importRoots } = modules.get(M.storage)
+  const signInProvider = providerSignIn?.label ?? null
+  const border = makeBorder(setup, { signInProvider, apart, ...later }, () => stopping !== null)
   const { statistics } = modules.get(M.upkeep)
   const [upkeepWork, backup] = [modules.get(M.upkeepWork), modules.get(M.backup)]
-  const { node, takedowns } = modules.get(M.network)
+  const { node } = modules.get(M.network)
+  const takedowns = modules.get(M.takedowns)
   const { member } = modules.get(M.nodes)
-  const fleetNodes = modules.get(M.storage).shared?.fleet?.nodes
+  const fleetNodes = shared?.fleet?.nodes
   let stopping: Promise<void> | null = null
   const stop = async (): Promise<void> => {
     await Promise.all([activity.stop(), longRuns.stop()])
@@ -72,15 +76,15 @@ function engineOf(setup: Setup, modules: Modules): Engine {
       {
         page: async request => {
           running()
-          return takedowns.page(request)
+          return (await takedowns.load()).takedowns.page(request)
         },
         add: async request => {
           running()
-          return takedowns.add(request)
+          return (await takedowns.load()).takedowns.add(request)
         },
         remove: async target => {
           running()
-          return takedowns.remove(target)
+          return (await takedowns.load()).takedowns.remove(target)
         },
       },
       given.TAKEDOWN_CALLS,
@@ -108,7 +112,7 @@ function engineOf(setup: Setup, modules: Modules): Engine {
     ),
     ...border,
     dataDir,
-    importRoots: modules.get(M.storage).importRoots,
+    importRoots,
     setPublicUrl: async (url, gateway) => {
       running()
       clusters.registry.setGatewayUrl(config.gateway.publicUrl ?? gateway ?? url)
@@ -131,7 +135,10 @@ function engineOf(setup: Setup, modules: Modules): Engine {
       return node?.addresses() ?? []
     },
     stats: () => statistics.read(),
-    answerMemory: async () => ({ used: memory.used, limit: memory.limit }),
+    answerMemory: async () => {
+      const { used = 0, limit = memoryShares(memoryBytes).answers } = later.gateway.made?.memory ?? {}
+      return { used, limit }
+    },
     announceStop: async ({ noticeMs = 0 } = {}) => {
       ending.isAnnounced = true
       // A server otherwise waits for the requests that started them. `stop` waits for their end.

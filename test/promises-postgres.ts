@@ -923,7 +923,7 @@ const promises: readonly KeptPromise[] = [
   },
   {
     promise: 'a node applies takedowns that it missed before it serves',
-    file: 'src/wiring/network-module.ts',
+    file: 'src/wiring/takedowns-module.ts',
     find: '      await takedowns.follow()\n',
     replace: '',
     test: takedowns('reach a restarted node before it serves'),
@@ -1330,8 +1330,8 @@ const promises: readonly KeptPromise[] = [
   {
     promise: 'a node withdraws content that another node removed',
     file: 'src/wiring/pins-module.ts',
-    find: '      if (announcer !== null) storage.work?.gone(',
-    replace: '      if (announcer === undefined) storage.work?.gone(',
+    find: '  storage.work?.gone(dag => announcer.gone(cidOf(dag)))\n',
+    replace: '',
     test: { file: 'test/adapters/fleet/two-nodes.test.ts', name: 'a node withdraws content that another' },
   },
   {

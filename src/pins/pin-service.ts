@@ -29,9 +29,11 @@ const CLEARED_AT_ONCE = 10
 
 export interface PinServiceParts {
   uploader: Uploader
-  carImporter: CarImporter
+  /** Loads the import of CAR files. */
+  carImporter: { load: () => Promise<{ importer: CarImporter }> }
   pinner: Pinner
-  lists: PinList
+  /** Loads the lists. */
+  lists: { load: () => Promise<{ lists: PinList }> }
   targets: PinTargets
   timelock: Timelock
   sweeper: ExpirySweeper
@@ -82,7 +84,10 @@ export class PinService {
     options: types.CarImportOptions = {},
     handOver?: types.HandOver<Uint8Array, T>,
   ): Promise<types.CarOutcome | T> {
-    return this.#making(options, own => this.#parts.carImporter.import(source, own, handOver))
+    return this.#making(options, async own => {
+      const { importer } = await this.#parts.carImporter.load()
+      return importer.import(source, own, handOver)
+    })
   }
 
   pin(given: string | types.PinRequest, options: Omit<types.PinRequest, 'cid'> = {}): Promise<types.PinOutcome> {
@@ -144,11 +149,13 @@ export class PinService {
   }
 
   async list(query: types.ListQuery = {}): Promise<types.ListPage> {
-    return this.#parts.lists.list(await this.#owned(query))
+    const { lists } = await this.#parts.lists.load()
+    return lists.list(await this.#owned(query))
   }
 
   async *all(query: types.WholeListQuery = {}): AsyncGenerator<types.ListItem, void, undefined> {
-    yield* this.#parts.lists.all(await this.#owned(query))
+    const { lists } = await this.#parts.lists.load()
+    yield* lists.all(await this.#owned(query))
   }
 
   async status(given: string | StatusRequest, options: Omit<StatusRequest, 'cid'> = {}): Promise<PinProgress[]> {

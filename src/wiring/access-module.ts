@@ -1,27 +1,12 @@
 import { AccountService } from '../access/accounts/account-service.ts'
 import { ScryptHasher } from '../access/accounts/password-hasher.ts'
-import { PasswordLinks } from '../access/accounts/password-links.ts'
-import { PasswordService } from '../access/accounts/password-service.ts'
-import { SignUp } from '../access/accounts/sign-up.ts'
 import { AuditLog } from '../access/audit/audit-log.ts'
-import { Authenticator } from '../access/credentials/authenticator.ts'
 import { CredentialCache } from '../access/credentials/credential-cache.ts'
-import { ApiKeyVerifier } from '../access/credentials/credential-verifier.ts'
 import { KeyService } from '../access/keys/key-service.ts'
 import { MemoryAttempts } from '../access/limits/memory-attempts.ts'
-import { RequestLimits } from '../access/limits/request-limits.ts'
 import { PlanCatalogue } from '../access/plan-catalogue.ts'
 import { ScopePolicy } from '../access/scope-policy.ts'
 import { SessionRegistry } from '../access/sessions/session-registry.ts'
-import { SESSION_MS, SessionService } from '../access/sessions/session-service.ts'
-import { SessionTokens } from '../access/sessions/session-token.ts'
-import { SessionVerifier } from '../access/sessions/session-verifier.ts'
-import { SigningKeys } from '../access/sessions/signing-keys.ts'
-import { IdentityChecks } from '../access/sign-in/identity-checks.ts'
-import { LoginChallenges, MemoryChallenges } from '../access/sign-in/login-challenges.ts'
-import { LoginService } from '../access/sign-in/login-service.ts'
-import { Proofs } from '../access/sign-in/proofs.ts'
-import { ProviderLogins } from '../access/sign-in/provider-logins.ts'
 import { SecondFactor } from '../access/sign-in/second-factor-check.ts'
 import type { Catalogue } from '../catalogue/catalogue.ts'
 import type { SharedSignIn } from '../catalogue/sign-in.ts'
@@ -71,53 +56,18 @@ export function makeAccounts(
 
 export function makeAccess(setup: Setup, storage: StorageModule) {
   const { clock, logger, config } = setup
-  const { accounts: store, identities, keys, sessions: sessionStore } = storage.catalogue
   const made = makeAccounts(setup, storage)
-  const { signIn } = storage
-  const { attempts, accounts, plans, cache, hasher, secondFactor } = made
-  const tokens = new SessionTokens(new SigningKeys(signIn?.signingKeys ?? storage.secrets, clock, SESSION_MS), clock)
-  const sessions = new SessionService({ store: sessionStore, tokens, cache, clock })
-  const challenges = new LoginChallenges(signIn?.challenges ?? new MemoryChallenges(), clock)
-  const verifiers = [new ApiKeyVerifier(keys, clock, logger), new SessionVerifier(tokens, sessionStore, clock)]
-  const { providerSignIn, sealing } = storage
-  const checks = new IdentityChecks({ signIn: providerSignIn, identities, sealing, cache, clock, logger })
-  const providerLogins = new ProviderLogins({
-    signIn: providerSignIn,
-    identities,
-    checks,
-    sessions,
-    secondFactor,
-    challenges,
-    attempts: attempts('provider sign-in'),
-    cache,
-    clock,
-    logger,
-  })
-  const passwords = new PasswordService({ store, accounts, hasher, attempts: attempts('password'), clock })
   const audit = new AuditLog({ store: storage.catalogue.audit, clock, logger, retention: config.audit })
-  warnOfOpenImports(setup, plans, storage.importRoots)
+  warnOfOpenImports(setup, made.plans, storage.importRoots)
   return {
     ...made,
     audit,
-    sessions,
-    passwords,
-    proofs: new Proofs({ keys, sessions: sessionStore, passwords, secondFactor, providerLogins, clock }),
-    passwordLinks: new PasswordLinks({ store, hasher, attempts: attempts('password link'), cache, clock }),
-    logins: new LoginService({ accounts: store, sessions, secondFactor, challenges, attempts, hasher, clock }),
-    providerLogins,
-    signUp: new SignUp(accounts, config.signup, clock, attempts('sign-up')),
-    authenticator: new Authenticator({ accounts: store, plans, cache, clock, verifiers }),
-    limits: new RequestLimits({ clock, shared: signIn?.requests }),
     /** Encrypts the second-factor secrets that an older version stored in plain text. */
     start: () => {
-      checks.watch()
       audit.start()
-      return secondFactor.sealStored()
+      return made.secondFactor.sealStored()
     },
-    stop: async (): Promise<void> => {
-      await checks.stop()
-      await audit.stop()
-    },
+    stop: () => audit.stop(),
   }
 }
 

@@ -5,7 +5,6 @@ import type { ApartGateway } from '../gateway/site/documents-apart.ts'
 import { isContentHost } from '../gateway/site/subdomain.ts'
 import type { ApiHandler, ApiResponse } from '../http/api-messages.ts'
 import { requestedHost } from '../http/proxies.ts'
-import type { AccessModule } from './access-module.ts'
 import type { Lifecycle } from './container.ts'
 import type { GatewayModule } from './gateway-module.ts'
 import type { HttpModule } from './http.ts'
@@ -15,7 +14,8 @@ import { loaders } from './loaders.ts'
 import type { Setup } from './setup.ts'
 
 interface Below {
-  access: AccessModule
+  /** Name of the sign-in provider. Null if the node has none. */
+  signInProvider: string | null
   apart: ApartGateway
   gateway: LaterModule<GatewayModule>
   http: LaterModule<HttpModule>
@@ -28,7 +28,7 @@ interface Below {
  */
 export function makeBorder(
   { config: { trustedProxies, gateway } }: Setup,
-  { access, apart, ...later }: Below,
+  { signInProvider, apart, ...later }: Below,
   isStopping: () => boolean,
 ): Border {
   const { host = null } = gateway
@@ -52,7 +52,7 @@ export function makeBorder(
     gateway: handler('gateway', later.gateway),
     ownGateway: handler('ownGateway', later.gateway),
     trustedProxies,
-    signInProvider: access.providerLogins.label,
+    signInProvider,
     documentsAt: request => apart.baseFor(request),
     isContentHost: header =>
       isContentHost(requestedHost(header, trustedProxies), host) || isContentHost(header('host'), host),

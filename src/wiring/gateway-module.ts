@@ -1,16 +1,18 @@
 import type { CID } from 'multiformats/cid'
 import { PAYING_ROOTS } from '../catalogue/egress.ts'
+import { MemoryBudget } from '../concurrency/memory-budget.ts'
 import { createGateway, gatewaySlots, openerOf } from '../gateway/gateway.ts'
 import { Egress } from '../gateway/policy/account-egress.ts'
 import { EgressCap, type PaidContent } from '../gateway/policy/egress-cap.ts'
+import type { Takedowns } from '../gateway/policy/takedowns.ts'
 import { ContentReader } from '../gateway/reader/content-reader.ts'
+import type { ApartGateway } from '../gateway/site/documents-apart.ts'
 import { type GatewayStatus, withReadiness } from '../gateway/site/readiness.ts'
 import { behindProxies } from '../http/proxies.ts'
 import { identityOf } from '../ipld/cid.ts'
 import { OwnedContent } from '../pins/owned-content.ts'
 import type { AccessModule } from './access-module.ts'
 import type { ClustersModule } from './clusters-module.ts'
-import type { EarlyGateway } from './early-gateway.ts'
 import { memoryShares } from './memory-shares.ts'
 import type { NetworkModule } from './network-module.ts'
 import type { NodesModule } from './nodes-module.ts'
@@ -27,15 +29,16 @@ interface Below {
   network: NetworkModule
   nodes: NodesModule
   pins: PinsModule
-  early: EarlyGateway
+  takedowns: Takedowns
+  apart: ApartGateway
 }
 
 /** Applies the same rules to the gateway and to the content reader for the host program. */
 export function makeGateway(setup: Setup, below: Below) {
   const { config, clock, logger, metrics, activity, memoryBytes } = setup
-  const { memory, apart } = below.early
-  const { takedowns } = below.network
+  const { takedowns, apart } = below
   const shares = memoryShares(memoryBytes)
+  const memory = MemoryBudget.of(shares.answers, clock)
   const maxConcurrentRequests = Math.min(config.gateway.maxConcurrentRequests, shares.responses)
   const options = { ...config.gateway, maxConcurrentRequests }
   const dependencies = {
@@ -82,7 +85,9 @@ export function makeGateway(setup: Setup, below: Below) {
   const behind = behindProxies(config.trustedProxies, logger)
   return {
     options,
+    memory,
     slots,
+    takedowns,
     egress,
     cap,
     stop: () => egress.stop(),

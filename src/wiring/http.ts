@@ -19,6 +19,7 @@ import type { NetworkModule } from './network-module.ts'
 import type { NodesModule } from './nodes-module.ts'
 import type { PinsModule } from './pins-module.ts'
 import type { Setup } from './setup.ts'
+import type { SignInModule } from './sign-in-module.ts'
 import type { StorageModule } from './storage-module.ts'
 import type { UpkeepModule } from './upkeep-module.ts'
 import type { UpkeepWorkModule } from './upkeep-work-module.ts'
@@ -30,6 +31,7 @@ const UPLOAD_WAIT_MS = 15_000
 interface Below {
   storage: StorageModule
   access: AccessModule
+  signIn: SignInModule
   clusters: ClustersModule
   network: NetworkModule
   nodes: NodesModule
@@ -48,7 +50,8 @@ export function makeHttp(setup: Setup, below: Below): HttpModule {
   const { host = null } = setup.config.gateway
   const { clock, logger, metrics } = setup
   const { member } = below.nodes
-  const { authenticator, scopes, limits, audit } = below.access
+  const { scopes, audit } = below.access
+  const { authenticator, limits } = below.signIn
   const api = createApi({
     routes: bindRoutes(routeGroups, servicesOf(setup, below)),
     authentication: authenticator,
@@ -65,9 +68,10 @@ export function makeHttp(setup: Setup, below: Below): HttpModule {
   return { api: member?.receiving(api, fromClients) ?? fromClients }
 }
 
-function servicesOf(setup: Setup, { access, pins, upkeep, ...below }: Below): Services {
+function servicesOf(setup: Setup, { access, signIn, pins, upkeep, ...below }: Below): Services {
   return {
     ...access,
+    ...signIn,
     ...upkeep,
     pins: pins.service,
     bulk: below.bulk.bulk,
@@ -90,7 +94,7 @@ function servicesOf(setup: Setup, { access, pins, upkeep, ...below }: Below): Se
     verifier: below.upkeepWork.verifier,
     reconciler: below.upkeepWork.reconciler,
     backups: below.backups,
-    takedowns: below.network.takedowns,
+    takedowns: below.gateway.takedowns,
     egress: below.gateway.egress,
     webhooks: below.webhooks.webhooks,
     fleet: below.storage.shared?.fleet?.nodes ?? null,

@@ -1,10 +1,14 @@
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import { TAKEDOWNS } from '../disk/file-names.ts'
+import { ApartGateway } from '../gateway/site/documents-apart.ts'
+import type { Database } from '../storage/database.ts'
 import { type AccessModule, makeAccess } from './access-module.ts'
 import type { BackupModule } from './backup-module.ts'
 import { type BulkModule, makeBulk } from './bulk-module.ts'
 import { type ClustersModule, makeClusters } from './clusters-module.ts'
 import { type KnownModules, type Lifecycle, Modules, token } from './container.ts'
 import { type ContentModule, makeContent } from './content-module.ts'
-import { type EarlyGateway, makeEarlyGateway } from './early-gateway.ts'
 import type { GatewayModule } from './gateway-module.ts'
 import type { HttpModule } from './http.ts'
 import { LaterModule } from './later-module.ts'
@@ -14,8 +18,10 @@ import { makeNodes, type NodesModule } from './nodes-module.ts'
 import { makePins, type PinsModule } from './pins-module.ts'
 import type { Setup } from './setup.ts'
 import type { SharedReadingModule } from './shared-reading-module.ts'
+import type { SignInModule } from './sign-in-module.ts'
 import { makeStorage, type StorageModule } from './storage-module.ts'
 import { openStores } from './stores.ts'
+import type { TakedownsModule } from './takedowns-module.ts'
 import { makeUpkeep, type UpkeepModule } from './upkeep-module.ts'
 import type { UpkeepWorkModule } from './upkeep-work-module.ts'
 import { makeWebhooks, type WebhooksModule } from './webhooks-module.ts'
@@ -24,8 +30,10 @@ import { makeWebhooks, type WebhooksModule } from './webhooks-module.ts'
 export const M = {
   storage: token<StorageModule>('storage'),
   access: token<AccessModule>('access'),
+  signIn: token<LaterModule<SignInModule>>('sign-in'),
   content: token<ContentModule>('content'),
   clusters: token<ClustersModule>('clusters'),
+  takedowns: token<LaterModule<TakedownsModule>>('takedowns'),
   network: token<NetworkModule>('network'),
   nodes: token<NodesModule>('nodes'),
   pins: token<PinsModule>('pins'),
@@ -34,7 +42,7 @@ export const M = {
   upkeepWork: token<LaterModule<UpkeepWorkModule>>('upkeep work'),
   backup: token<LaterModule<BackupModule>>('backup'),
   upkeep: token<UpkeepModule>('upkeep'),
-  earlyGateway: token<EarlyGateway>('early gateway'),
+  apart: token<ApartGateway>('gateway apart'),
   gateway: token<LaterModule<GatewayModule>>('gateway'),
   sharedReading: token<LaterModule<SharedReadingModule>>('shared reading'),
   http: token<LaterModule<HttpModule>>('http'),
@@ -45,8 +53,10 @@ export const M = {
 const ORDER = [
   M.storage,
   M.access,
+  M.signIn,
   M.content,
   M.clusters,
+  M.takedowns,
   M.network,
   M.pins,
   M.bulk,
@@ -71,16 +81,18 @@ export async function startModules(setup: Setup): Promise<Modules> {
   modules.provide(M.access, m => makeAccess(setup, m.get(M.storage)))
   modules.provide(M.content, m => makeContent(setup, m.get(M.storage)))
   modules.provide(M.clusters, m => makeClusters(setup, m.get(M.storage), m.get(M.content)))
-  modules.provide(M.network, m => makeNetwork(setup, m.get(M.storage), m.get(M.clusters), loaders.network))
+  modules.provide(M.network, m => {
+    return makeNetwork(setup, m.get(M.storage), m.get(M.clusters), m.get(M.takedowns), loaders.network)
+  })
   modules.provide(M.nodes, m => makeNodes(setup, m.get(M.storage), m.get(M.clusters)))
-  modules.provide(M.pins, m => makePins(setup, below(m)))
+  modules.provide(M.pins, m => makePins(setup, below(m), loaders))
   modules.provide(M.bulk, m => makeBulk(setup, { ...below(m), pins: m.get(M.pins) }))
   modules.provide(M.webhooks, m => makeWebhooks(setup, { storage: m.get(M.storage), pins: m.get(M.pins) }))
   modules.provide(M.upkeep, m => {
     const later = { upkeepWork: m.get(M.upkeepWork), backup: m.get(M.backup) }
     return makeUpkeep(setup, { ...below(m), pins: m.get(M.pins), ...later })
   })
-  modules.provide(M.earlyGateway, () => makeEarlyGateway(setup))
+  modules.provide(M.apart, () => new ApartGateway(setup.config.gateway))
   provideServing(modules, setup)
   provideWork(modules, setup)
   try {
@@ -95,13 +107,27 @@ export async function startModules(setup: Setup): Promise<Modules> {
 
 /** Provides the modules that an engine needs only for what it serves to others. */
 function provideServing(modules: Modules, setup: Setup): void {
+  modules.provide(M.signIn, m => {
+    const [storage, access] = [m.get(M.storage), m.get(M.access)]
+    const make = async () => (await loaders.signIn()).makeSignIn(setup, storage, access)
+    return new LaterModule(make, () => mayHaveIdentities(storage))
+  })
+  modules.provide(M.takedowns, m => {
+    const [storage, clusters] = [m.get(M.storage), m.get(M.clusters)]
+    const make = async () => (await loaders.takedowns()).makeTakedowns(setup, storage, clusters)
+    return new LaterModule(make, () => mayHaveTakedowns(setup, storage))
+  })
   modules.provide(M.gateway, m => {
-    const parts = { ...below(m), pins: m.get(M.pins), early: m.get(M.earlyGateway) }
-    const make = async () => (await loaders.gateway()).makeGateway(setup, parts)
+    const parts = { ...below(m), pins: m.get(M.pins), apart: m.get(M.apart) }
+    const takedowns = m.get(M.takedowns)
+    const make = async () => {
+      const { makeGateway } = await loaders.gateway()
+      return makeGateway(setup, { ...parts, takedowns: (await takedowns.load()).takedowns })
+    }
     return new LaterModule(make, () => mayRefuseGateway(setup))
   })
   modules.provide(M.sharedReading, m => {
-    const [gateway, parts] = [m.get(M.gateway), { ...below(m), memory: m.get(M.earlyGateway).memory }]
+    const [gateway, parts] = [m.get(M.gateway), below(m)]
     return new LaterModule(async () => {
       const { makeSharedReading } = await loaders.sharedReading()
       return makeSharedReading(setup, { ...parts, gateway: await gateway.load() })
@@ -110,11 +136,18 @@ function provideServing(modules: Modules, setup: Setup): void {
   modules.provide(M.http, m => {
     const rest = { pins: m.get(M.pins), bulk: m.get(M.bulk), upkeep: m.get(M.upkeep), webhooks: m.get(M.webhooks) }
     const parts = { ...below(m), ...rest }
-    const [gateway, upkeepWork, backup] = [m.get(M.gateway), m.get(M.upkeepWork), m.get(M.backup)]
+    const [gateway, signIn] = [m.get(M.gateway), m.get(M.signIn)]
+    const [upkeepWork, backup] = [m.get(M.upkeepWork), m.get(M.backup)]
     return new LaterModule(async () => {
       const { makeHttp } = await loaders.http()
-      const { backups } = await backup.load()
-      return makeHttp(setup, { ...parts, gateway: await gateway.load(), upkeepWork: await upkeepWork.load(), backups })
+      await parts.pins.loadAll()
+      return makeHttp(setup, {
+        ...parts,
+        signIn: await signIn.load(),
+        gateway: await gateway.load(),
+        upkeepWork: await upkeepWork.load(),
+        backups: (await backup.load()).backups,
+      })
     })
   })
 }
@@ -136,6 +169,21 @@ function provideWork(modules: Modules, setup: Setup): void {
     const make = async () => (await loaders.nodeWork()).makeNodeWork(setup, parts)
     return new LaterModule<Lifecycle>(make, () => parts.storage.shared !== null)
   })
+}
+
+/** Returns whether an account may have a plan by a group of a sign-in provider, which ends without confirmations. */
+function mayHaveIdentities({ providerSignIn, shared, database }: StorageModule): boolean {
+  return providerSignIn !== null || shared !== null || hasRows(database, 'identities')
+}
+
+/** Returns whether content may be taken down, or a lifted takedown may still bar content. */
+function mayHaveTakedowns({ dataDir }: Setup, { shared, database }: StorageModule): boolean {
+  if (shared !== null || existsSync(join(dataDir, TAKEDOWNS))) return true
+  return hasRows(database, 'withheld') || hasRows(database, 'reach_walks')
+}
+
+function hasRows(database: Database, table: 'identities' | 'withheld' | 'reach_walks'): boolean {
+  return database.prepare(`SELECT 1 FROM ${table} LIMIT 1`).get() !== undefined
 }
 
 /** Returns whether only the gateway can check its configuration, which must refuse the start. */

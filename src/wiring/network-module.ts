@@ -1,18 +1,11 @@
-import { join } from 'node:path'
 import { pooledHash } from '../content/pooled-hash.ts'
-import { ReachWalker } from '../content/reach-walk.ts'
-import { Withholding } from '../content/withholding.ts'
-import { TAKEDOWNS } from '../disk/file-names.ts'
-import { nodeFileSystem } from '../disk/node-file-system.ts'
-import type { Clock } from '../domain/clock.ts'
-import { PeerBlocks } from '../gateway/policy/peer-blocks.ts'
-import { Takedowns } from '../gateway/policy/takedowns.ts'
 import type { Connection, NetworkNode, NetworkOptions } from '../network/network-node.ts'
+import type { ServedBlocks } from '../network/served-blocks.ts'
 import type { ClustersModule } from './clusters-module.ts'
+import type { LaterModule } from './later-module.ts'
 import type { Setup } from './setup.ts'
 import type { StorageModule } from './storage-module.ts'
-
-const RETRY_MS = 400
+import type { TakedownsModule } from './takedowns-module.ts'
 
 export type NetworkModule = ReturnType<typeof makeNetwork>
 
@@ -21,21 +14,19 @@ export type NetworkModule = ReturnType<typeof makeNetwork>
  * @param load loads the large packages of the network, which an engine without a network never needs
  */
 export function makeNetwork(
-  { dataDir, config, clock, logger, fileSystem = nodeFileSystem }: Setup,
-  { datastore, threads, shared, withheld, reach }: StorageModule,
-  { live, registry, reachableAt }: ClustersModule,
+  { config, clock, logger }: Setup,
+  { datastore, threads }: StorageModule,
+  { reachableAt }: ClustersModule,
+  takedowns: LaterModule<TakedownsModule>,
   load: () => Promise<{ startNetwork: (options: NetworkOptions) => Promise<NetworkNode> }>,
 ) {
-  const walker = new ReachWalker(reach, id => registry.readerOf(id))
-  const withholding = new Withholding({ table: withheld, walks: reach, walker, clock, logger })
-  const means = { fileSystem, clock, logger, shared: shared?.takedowns ?? null, withholding }
-  const takedowns = Takedowns.open(join(dataDir, TAKEDOWNS), means)
-  const followed = following(() => takedowns.follow(), clock)
-  const blocks = new PeerBlocks(live, takedowns)
   let node: NetworkNode | null = null
+  let blocks: ServedBlocks | null = null
   return {
-    takedowns,
-    blocks,
+    /** Blocks that peers get from this node. Null while networking is off. */
+    get blocks(): ServedBlocks | null {
+      return blocks
+    },
     get node(): NetworkNode | null {
       return node
     },
@@ -48,39 +39,16 @@ export function makeNetwork(
     },
     connections: (): readonly Connection[] => node?.connections() ?? [],
     start: async (): Promise<void> => {
-      shared?.changes.takedowns(followed.soon)
-      // Load the takedowns first. Otherwise a peer could receive a block that is taken down.
-      await takedowns.start()
-      await takedowns.follow()
-      withholding.start()
       if (config.network?.enabled !== true) return
+      // Load the takedowns first. Otherwise a peer could receive a block that is taken down.
+      const served = (await takedowns.load()).peerBlocks
       const hash = pooledHash(threads)
       const { startNetwork } = await load()
-      const started = await startNetwork({ config: config.network, blocks, datastore, clock, logger, hash })
+      const started = await startNetwork({ config: config.network, blocks: served, datastore, clock, logger, hash })
+      blocks = served
       node = started
       reachableAt(() => started.addresses())
     },
-    stop: async (): Promise<void> => {
-      followed.end()
-      await withholding.stop()
-      await node?.stop()
-    },
+    stop: async (): Promise<void> => node?.stop(),
   }
-}
-
-/** Returns `soon`, which calls `follow` until it succeeds, and `end`, which stops the repetition. */
-function following(follow: () => Promise<void>, clock: Clock): { soon: () => void; end: () => void } {
-  let cancel: () => void = () => undefined
-  let isEnded = false
-  const soon = (): void => {
-    cancel()
-    follow().catch(() => {
-      if (!isEnded) cancel = clock.after(RETRY_MS, soon)
-    })
-  }
-  const end = (): void => {
-    isEnded = true
-    cancel()
-  }
-  return { soon, end }
 }

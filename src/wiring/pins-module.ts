@@ -2,30 +2,33 @@ import type { CID } from 'multiformats/cid'
 import type { FetchRow, StatusChange } from '../catalogue/fetches.ts'
 import type { PlacementRow } from '../catalogue/placements.ts'
 import { type BlockSource, CheckedSource, FirstSource } from '../content/block-source.ts'
-import { SharedBlocks } from '../content/dag/fetch.ts'
 import { cidOf, type DagIdentity } from '../ipld/cid.ts'
-import { Announcer } from '../pins/announcer.ts'
+import type { BlockFetcher } from '../network/block-fetcher.ts'
+import type { Announcer } from '../pins/announcer.ts'
+import type { attemptMaker } from '../pins/fetch/fetch-attempt.ts'
 import { FetchScheduler } from '../pins/fetch/fetch-scheduler.ts'
 import { NetworkPinner } from '../pins/fetch/network-pinner.ts'
-import { NodeFetcher } from '../pins/fetch/node-fetcher.ts'
-import { PinList } from '../pins/lists/pin-list.ts'
+import type { NodeFetcher } from '../pins/fetch/node-fetcher.ts'
+import type { PinList } from '../pins/lists/pin-list.ts'
 import { PinStatusView } from '../pins/lists/pin-status-view.ts'
-import { SearchRoom } from '../pins/lists/search-room.ts'
+import type { SearchRoom } from '../pins/lists/search-room.ts'
 import { PinChanges } from '../pins/pin-changes.ts'
 import { PinCommit } from '../pins/pin-commit.ts'
 import { PinService } from '../pins/pin-service.ts'
 import { PinTargets } from '../pins/pin-targets.ts'
 import type { PinRecord } from '../pins/pin-types.ts'
 import { Pinner } from '../pins/pinner.ts'
-import { PlacementRunner } from '../pins/placement/placement-runner.ts'
+import type { PlacementRunner } from '../pins/placement/placement-runner.ts'
 import { AccountRemoval } from '../pins/removal/account-removal.ts'
 import { ExpirySweeper } from '../pins/removal/expiry-sweeper.ts'
 import { Timelock } from '../pins/removal/timelock.ts'
-import { CarImporter } from '../pins/upload/car-importer.ts'
+import type { CarImporter } from '../pins/upload/car-importer.ts'
 import { UploadStaging } from '../pins/upload/upload-staging.ts'
 import { Uploader } from '../pins/upload/uploader.ts'
 import type { AccessModule } from './access-module.ts'
 import type { ClustersModule } from './clusters-module.ts'
+import type { Lifecycle } from './container.ts'
+import { LaterModule } from './later-module.ts'
 import { memoryShares } from './memory-shares.ts'
 import type { NetworkModule } from './network-module.ts'
 import type { NodesModule } from './nodes-module.ts'
@@ -46,9 +49,24 @@ interface Below {
   nodes: NodesModule
 }
 
-type Shared = Below & { changes: PinChanges; publishChanges: (made: readonly StatusChange[]) => void }
+/** Loads the code that only some nodes or some calls need. */
+interface Loaders {
+  pinList: () => Promise<{ PinList: typeof PinList }>
+  searchRoom: () => Promise<{ SearchRoom: typeof SearchRoom }>
+  carImporter: () => Promise<{ CarImporter: typeof CarImporter }>
+  placementRunner: () => Promise<{ PlacementRunner: typeof PlacementRunner }>
+  announcer: () => Promise<{ Announcer: typeof Announcer }>
+  fetchAttempt: () => Promise<{ attemptMaker: typeof attemptMaker }>
+  nodeFetcher: () => Promise<{ NodeFetcher: typeof NodeFetcher }>
+}
 
-export function makePins(setup: Setup, below: Below) {
+type Shared = Below & {
+  load: Loaders
+  changes: PinChanges
+  publishChanges: (made: readonly StatusChange[]) => void
+}
+
+export function makePins(setup: Setup, below: Below, load: Loaders) {
   const { clock, logger, events, activity } = setup
   const { storage, network } = below
   const { records, bulk } = storage.catalogue
@@ -56,9 +74,10 @@ export function makePins(setup: Setup, below: Below) {
   const publishChanges = (made: readonly StatusChange[]): void => {
     for (const { record, from } of made) changes.changed(record, from)
   }
-  const shared = { ...below, changes, publishChanges }
-  const placements = placementRunner(setup, shared)
-  const scheduler = fetchScheduler(setup, shared, placements)
+  const shared = { ...below, load, changes, publishChanges }
+  let placements: PlacementRunner | null = null
+  const wakePlacements = (): void => placements?.wake()
+  const scheduler = fetchScheduler(setup, shared, wakePlacements)
   const leaveFetch = (fetchId: number): void => void scheduler.left(fetchId)
   const sweeper = new ExpirySweeper({ records, clock, changes, leaveFetch, logger })
   const makers = pinMakers(setup, shared, scheduler)
@@ -72,16 +91,7 @@ export function makePins(setup: Setup, below: Below) {
     logger,
   })
   const { node } = network
-  const announcer = node?.hasRouters
-    ? new Announcer({
-        announcing: node,
-        roots: storage.heldRoots,
-        announcements: storage.announcements,
-        served: network.blocks,
-        clock,
-        logger,
-      })
-    : null
+  let announcer: Announcer | null = null
   return {
     service,
     scheduler,
@@ -92,28 +102,42 @@ export function makePins(setup: Setup, below: Below) {
     publishChanges,
     accountRemoval,
     announcements: () => announcer?.backlog() ?? null,
-    wakePlacements: () => placements.wake(),
+    wakePlacements,
+    /** Loads what only calls and requests use. */
+    loadAll: async (): Promise<void> => {
+      await Promise.all([makers.lists.load(), makers.carImporter.load()])
+    },
     start: async (): Promise<void> => {
       sweeper.start()
       below.access.accounts.whenDeleted(() => accountRemoval.wake())
       accountRemoval.wake()
       changes.observe({ changed: record => below.clusters.forgetPeers(record) })
-      runPlacements(changes, placements)
-      if (announcer !== null) await announceChanges(changes, announcer)
-      // If another node removes a record, this node emits no event for the record.
-      if (announcer !== null) storage.work?.gone(dag => announcer.gone(cidOf(dag)))
+      if (below.clusters.remote.size > 0) {
+        placements = await placementRunner(setup, shared)
+        changes.wakes(placements)
+        placements.wake()
+      }
+      announcer = await announcerOf(setup, shared)
+      await announcer?.start()
       const { member } = below.nodes
-      const fetcher = member === null ? node : new NodeFetcher(node, cid => foundBeside(cid, below))
-      if (fetcher !== null) await scheduler.start(fetcher)
+      const fetcher = member === null ? node : await nodeFetcher(shared)
+      if (fetcher !== null) await scheduler.start(fetcher, (await load.fetchAttempt()).attemptMaker)
     },
     stop: async (): Promise<void> => {
       await scheduler.stop()
-      await placements.stop()
+      await placements?.stop()
       announcer?.stop()
+      await makers.lists.stop()
+      await makers.carImporter.stop()
       await accountRemoval.stop()
       await sweeper.stop()
     },
   }
+}
+
+async function nodeFetcher(shared: Shared): Promise<BlockFetcher> {
+  const { NodeFetcher } = await shared.load.nodeFetcher()
+  return new NodeFetcher(shared.network.node, cid => foundBeside(cid, shared))
 }
 
 /** Finds content on another node, or in a cluster on another system. */
@@ -132,7 +156,7 @@ async function foundBeside(cid: CID, { nodes, clusters }: Below): Promise<{ sour
 }
 
 function pinMakers({ clock, config, memoryBytes }: Setup, shared: Shared, scheduler: FetchScheduler) {
-  const { storage, access, clusters, network, nodes, changes } = shared
+  const { storage, access, clusters, network, nodes, changes, load } = shared
   const { catalogue, heldRoots: held } = storage
   const { records, fetches } = catalogue
   const { registry } = clusters
@@ -160,14 +184,10 @@ function pinMakers({ clock, config, memoryBytes }: Setup, shared: Shared, schedu
     targets,
     timelock,
     uploader: new Uploader({ clusters: registry, commit, staging, importRoots: storage.importRoots }),
-    carImporter: new CarImporter({
-      clusters: registry,
-      staging,
-      commit,
-      held,
-      scheduler,
-      clock,
-      bounds: { maxBlocks, maxDepth },
+    carImporter: new LaterModule<{ importer: CarImporter } & Lifecycle>(async () => {
+      const { CarImporter } = await load.carImporter()
+      const bounds = { maxBlocks, maxDepth }
+      return { importer: new CarImporter({ clusters: registry, staging, commit, held, scheduler, clock, bounds }) }
     }),
     pinner: new Pinner({
       clusters: registry,
@@ -179,7 +199,11 @@ function pinMakers({ clock, config, memoryBytes }: Setup, shared: Shared, schedu
       others: async cid => nodes.member?.find(cid) ?? null,
       maxBlocks,
     }),
-    lists: new PinList({ targets, catalogue, clock, room: new SearchRoom(memoryShares(memoryBytes).searches, clock) }),
+    lists: new LaterModule<{ lists: PinList } & Lifecycle>(async () => {
+      const [{ PinList }, { SearchRoom }] = await Promise.all([load.pinList(), load.searchRoom()])
+      const room = new SearchRoom(memoryShares(memoryBytes).searches, clock)
+      return { lists: new PinList({ targets, catalogue, clock, room }) }
+    }),
     statuses: new PinStatusView(catalogue, scheduler, clock, external),
   }
 }
@@ -187,7 +211,7 @@ function pinMakers({ clock, config, memoryBytes }: Setup, shared: Shared, schedu
 function fetchScheduler(
   { clock, logger, metrics, config }: Setup,
   { storage, access, clusters, publishChanges }: Shared,
-  runner: PlacementRunner,
+  wakePlacements: () => void,
 ) {
   const { accounts, records, fetches, placements } = storage.catalogue
   const { pin } = config
@@ -198,7 +222,6 @@ function fetchScheduler(
     records,
     fetches,
     clock,
-    shared: new SharedBlocks(),
     bounds: {
       maxBlocks: pin.maxBlocks,
       maxDepth: pin.maxDepth,
@@ -210,13 +233,16 @@ function fetchScheduler(
     fetchingBackends: {
       of: (id: number) => clusters.fetchingBackends.get(id) ?? null,
       placements,
-      wake: () => runner.wake(),
+      wake: wakePlacements,
     },
   }
   return new FetchScheduler(attempts, logger, metrics)
 }
 
-function placementRunner({ clock, logger }: Setup, { storage, clusters, publishChanges }: Shared) {
+async function placementRunner(
+  { clock, logger }: Setup,
+  { storage, clusters, publishChanges, load }: Shared,
+): Promise<PlacementRunner> {
   const parts = {
     backends: clusters.remote,
     // An external backend may have lost blocks. Another cluster of this node may still have these blocks.
@@ -232,18 +258,25 @@ function placementRunner({ clock, logger }: Setup, { storage, clusters, publishC
     clock,
     onChanges: publishChanges,
   }
+  const { PlacementRunner } = await load.placementRunner()
   return new PlacementRunner(parts, logger)
 }
 
-function runPlacements(changes: PinChanges, runner: PlacementRunner): void {
-  changes.wakes(runner)
-  runner.wake()
-}
-
-async function announceChanges(changes: PinChanges, announcer: Announcer): Promise<void> {
+/** Returns null for a node without routers, which announces nothing. */
+async function announcerOf(
+  { clock, logger }: Setup,
+  { storage, network, changes, load }: Shared,
+): Promise<Announcer | null> {
+  const { node, blocks: served } = network
+  if (node === null || served === null || !node.hasRouters) return null
+  const { Announcer } = await load.announcer()
+  const { heldRoots: roots, announcements } = storage
+  const announcer = new Announcer({ announcing: node, roots, announcements, served, clock, logger })
   const pinned = (record: PinRecord): void => {
     if (record.status === 'pinned') announcer.pinned(record)
   }
   changes.observe({ created: pinned, changed: pinned, removed: record => announcer.removed(record) })
-  await announcer.start()
+  // If another node removes a record, this node emits no event for the record.
+  storage.work?.gone(dag => announcer.gone(cidOf(dag)))
+  return announcer
 }

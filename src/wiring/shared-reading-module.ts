@@ -1,6 +1,5 @@
 import { join } from 'node:path'
 import { MessageChannel, type MessagePort } from 'node:worker_threads'
-import type { MemoryBudget } from '../concurrency/memory-budget.ts'
 import { answerCalls } from '../concurrency/port-calls.ts'
 import { MOST_HOLDERS } from '../concurrency/slot-rows.ts'
 import { DATABASE, TAKEDOWNS } from '../disk/file-names.ts'
@@ -27,7 +26,6 @@ interface Below {
   clusters: ClustersModule
   network: NetworkModule
   gateway: GatewayModule
-  memory: MemoryBudget
 }
 
 export function makeSharedReading(setup: Setup, below: Below) {
@@ -38,8 +36,7 @@ export function makeSharedReading(setup: Setup, below: Below) {
     if (holder === undefined) {
       throw new HoldfastError('UNAVAILABLE', `reading is shared with ${MOST_HOLDERS - 1} threads already`)
     }
-    const { memory } = below
-    const { slots, options } = below.gateway
+    const { memory, slots, options } = below.gateway
     const leases = below.content.leases.share()
     const channel = new MessageChannel()
     const close = answer(channel.port1, setup, below)
@@ -71,7 +68,7 @@ export function makeSharedReading(setup: Setup, below: Below) {
 
 function dataOf(
   { dataDir, config, fileSystem }: Setup,
-  { storage, network, nodes, gateway }: Below,
+  { storage, nodes, gateway }: Below,
   leases: SharedArrayBuffer,
   shared: Pick<ReadingData, 'slots' | 'memory' | 'gateway'>,
 ): ReadingData {
@@ -86,7 +83,7 @@ function dataOf(
       ...[...storage.absent].map(id => ({ id, dataDir: null })),
     ],
     fallbackBackends: [...storage.externalBackends, ...storage.absent],
-    takedowns: { path: join(dataDir, TAKEDOWNS), published: network.takedowns.published },
+    takedowns: { path: join(dataDir, TAKEDOWNS), published: gateway.takedowns.published },
     leases,
     ...shared,
     trustedProxies: config.trustedProxies,

@@ -18,10 +18,8 @@ import { ClusterCheckProgress } from '../ledger/cluster-check-progress.ts'
 import { HeldRoots } from '../ledger/held-roots.ts'
 import { Holds } from '../ledger/holds.ts'
 import { Ledger } from '../ledger/ledger.ts'
-import { ReachWalks } from '../ledger/reach-walks.ts'
 import { RootTable } from '../ledger/root-table.ts'
 import { VerificationProgress } from '../ledger/verification-progress.ts'
-import { WithheldLedger } from '../ledger/withheld.ts'
 import { WriteQueue } from '../storage/write-queue.ts'
 import type { Setup } from './setup.ts'
 import type { Stores } from './stores.ts'
@@ -69,8 +67,7 @@ export function makeStorage(setup: Setup, stores: Stores) {
     verification: new VerificationProgress(database, writes),
     clusterChecks: new ClusterCheckProgress(database, writes),
     announcements: new Announcements(database, writes),
-    withheld: new WithheldLedger(database, blocks, writes),
-    reach: new ReachWalks(database, writes),
+    writes,
     reserves,
     /** Returns which block directory is unusable and why. */
     storageProblem: () => storageProblem(stores),

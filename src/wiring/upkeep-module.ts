@@ -20,7 +20,7 @@ interface Below {
   backup: LaterModule<BackupModule>
 }
 
-/** Timers and figures of upkeep. What the timers run is loaded when it is due. */
+/** Creates the timers and the figures of upkeep. The work itself is loaded when it is due. */
 export function makeUpkeep(setup: Setup, below: Below) {
   const { clock, logger, history, failures, config } = setup
   const { upkeepWork, storage } = below

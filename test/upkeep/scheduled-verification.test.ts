@@ -70,8 +70,6 @@ describe('scheduled verification', () => {
           return state(dataDir)?.blocks
         }
         clock.advance(31 * DAY)
-        await new Promise(resolve => setImmediate(resolve))
-        clock.advance(60_000)
         await expect.poll(blocks).toBe(8)
         // Eight blocks count 33,168 bytes, which take over 32 seconds.
         clock.advance(31_000)

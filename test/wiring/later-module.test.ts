@@ -60,7 +60,7 @@ test('a request whose load a stop ends is 503', async () => {
   const http = new LaterModule<never>(() => file.promise)
   let isStopping = false
   const setup = { config: { trustedProxies: 0, gateway: {} } } as Parameters<typeof makeBorder>[0]
-  const below = { http, gateway: http, access: { providerLogins: { label: null } } }
+  const below = { http, gateway: http, signInProvider: null }
   const border = makeBorder(setup, below as unknown as Parameters<typeof makeBorder>[1], () => isStopping)
   const answer = border.api({} as ApiRequest)
   isStopping = true

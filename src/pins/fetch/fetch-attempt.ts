@@ -4,7 +4,7 @@ import type { PlacementRow } from '../../catalogue/placements.ts'
 import type { PinLimits, Records } from '../../catalogue/records.ts'
 import type { ClusterBackend } from '../../clusters/cluster-backend.ts'
 import { stagingOf } from '../../clusters/staging-backend.ts'
-import { type FetchBounds, type FetchTotals, fetchDag, type SharedBlocks } from '../../content/dag/fetch.ts'
+import { type FetchBounds, type FetchTotals, fetchDag, SharedBlocks } from '../../content/dag/fetch.ts'
 import type { StagedDag } from '../../content/dag/staged-dag.ts'
 import { listContent } from '../../content/unixfs/content-listing.ts'
 import type { Clock } from '../../domain/clock.ts'
@@ -29,7 +29,6 @@ export interface AttemptParts {
   records: Records
   fetches: Fetches
   clock: Clock
-  shared: SharedBlocks
   bounds: FetchBounds
   times: FetchTimes
   /** Returns the bytes that an account's other fetches have stored but not yet pinned. The quota counts these bytes. */
@@ -40,11 +39,19 @@ export interface AttemptParts {
 
 export type OpenSession = (signal: AbortSignal, root: CID) => Promise<FetchSession>
 
+export type MakeAttempt = (job: FetchRow, open: OpenSession) => FetchAttempt
+
 const UNNEEDED = new HoldfastError('ABORTED', 'no record waits for the content')
 /** A crash loses only the blocks written since the last sync to disk. */
 const FLUSH_MS = 2_000
 const ROOM_CHECK_BYTES = 16 * 1024 ** 2
 const NAMED_PROVIDERS = 3
+
+/** Returns a function that makes the attempts of a node. Attempts that run at once share the blocks that they fetch. */
+export function attemptMaker(parts: AttemptParts): MakeAttempt {
+  const shared = new SharedBlocks()
+  return (job, open) => new FetchAttempt(job, { ...parts, shared }, open)
+}
 
 /**
  * One attempt to fetch a DAG for all waiting records. If the DAG exceeds the quota of one account, only that account's
@@ -55,7 +62,7 @@ export class FetchAttempt implements Attempt<FetchRow> {
   readonly root: CID
   totals: FetchTotals = { blocks: 0, bytes: 0, charge: 0 }
   movedAt: number
-  readonly #parts: AttemptParts
+  readonly #parts: AttemptParts & { shared: SharedBlocks }
   readonly #open: OpenSession
   readonly #abort = new AbortController()
   #cancelStall: () => void = () => undefined
@@ -67,7 +74,7 @@ export class FetchAttempt implements Attempt<FetchRow> {
   readonly #limited = new AbortController()
   readonly #listeners = new Set<(totals: FetchTotals) => void>()
 
-  constructor(job: FetchRow, parts: AttemptParts, open: OpenSession) {
+  constructor(job: FetchRow, parts: AttemptParts & { shared: SharedBlocks }, open: OpenSession) {
     this.job = job
     this.root = cidOf(job)
     this.#parts = parts

@@ -6,7 +6,7 @@ import type { Metrics } from '../../domain/metrics.ts'
 import type { StatusReason } from '../../domain/pin-status.ts'
 import { type JobKind, JobRunner } from '../../jobs/job-runner.ts'
 import type { BlockFetcher, FetchSession } from '../../network/block-fetcher.ts'
-import { type AttemptParts, FetchAttempt } from './fetch-attempt.ts'
+import type { AttemptParts, attemptMaker, FetchAttempt, MakeAttempt, OpenSession } from './fetch-attempt.ts'
 
 const ATTEMPTS_AT_ONCE = 64
 /** Time without a new block after which an attempt is slow, and no longer counts toward {@link ATTEMPTS_AT_ONCE}. */
@@ -27,6 +27,7 @@ export class FetchScheduler {
   readonly #logger: Logger
   readonly #runner: JobRunner<FetchRow, FetchAttempt>
   #fetcher: BlockFetcher | null = null
+  #makeAttempt: MakeAttempt | null = null
 
   constructor(parts: Omit<AttemptParts, 'heldByOthers'>, logger: Logger, metrics?: Pick<Metrics, 'finished'>) {
     this.#parts = { ...parts, heldByOthers: (accountId, fetchId) => this.#heldByOthers(accountId, fetchId) }
@@ -34,8 +35,10 @@ export class FetchScheduler {
     this.#runner = new JobRunner(this.#kind(), { clock: parts.clock, logger, metrics })
   }
 
-  async start(fetcher: BlockFetcher): Promise<void> {
+  /** @param maker the code of attempts, which a node without network and other nodes does not load */
+  async start(fetcher: BlockFetcher, maker: typeof attemptMaker): Promise<void> {
     const { fetches, clock, onChanges } = this.#parts
+    this.#makeAttempt = maker(this.#parts)
     this.#fetcher = fetcher
     onChanges(await fetches.resume(clock.now()))
     this.wake()
@@ -61,7 +64,7 @@ export class FetchScheduler {
   /** Starts a fetch with a session that has already found the root. If no slot is free, the fetch is queued. */
   async begin(fetchId: number, session: FetchSession): Promise<void> {
     const fetch = await this.#parts.fetches.get(fetchId)
-    if (fetch !== undefined && this.#runner.start(new FetchAttempt(fetch, this.#parts, async () => session))) {
+    if (fetch !== undefined && this.#runner.start(this.#attemptOf(fetch, async () => session))) {
       // An attempt that ends early may never use the session.
       void this.ended(fetchId).finally(() => session.close())
       return
@@ -107,7 +110,7 @@ export class FetchScheduler {
       due: query => fetches.due(query),
       nextDue: () => fetches.nextDue(),
       isFull: running => this.#isFull([...running]),
-      attempt: fetch => new FetchAttempt(fetch, this.#parts, (signal, root) => this.#open(fetch, root, signal)),
+      attempt: fetch => this.#attemptOf(fetch, (signal, root) => this.#open(fetch, root, signal)),
       begin: async ({ job }) => {
         const started = await fetches.start(job.id, clock.now())
         onChanges(started?.changes ?? [])
@@ -125,6 +128,11 @@ export class FetchScheduler {
         }),
       },
     }
+  }
+
+  #attemptOf(fetch: FetchRow, open: OpenSession): FetchAttempt {
+    if (this.#makeAttempt === null) throw new HoldfastError('UNAVAILABLE', 'networking is off')
+    return this.#makeAttempt(fetch, open)
   }
 
   #open(fetch: FetchRow, root: CID, signal: AbortSignal): Promise<FetchSession> {

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
 import { silentLogger } from '../../../src/domain/logger.ts'
+import { attemptMaker } from '../../../src/pins/fetch/fetch-attempt.ts'
 import { FetchScheduler } from '../../../src/pins/fetch/fetch-scheduler.ts'
 import { NO_LIMITS, record, request } from '../../catalogue/content-support.ts'
 import { memoryCatalogue } from '../../catalogue/memory-catalogue.ts'
@@ -25,7 +26,7 @@ async function world() {
   const scheduler = new FetchScheduler(
     {
       ...{ fetches, records: catalogue.records, clock, limitsOf: async () => NO_LIMITS, backendOf: () => undefined },
-      ...{ shared: new Map() as never, bounds: {} as never, times: { stallMs: 1_000, attemptMs: 10_000 } },
+      ...{ bounds: {} as never, times: { stallMs: 1_000, attemptMs: 10_000 } },
       onChanges: () => undefined,
       isHere: () => false,
       fetchingBackends: { of: () => null, placements: catalogue.placements, wake: () => undefined },
@@ -33,7 +34,7 @@ async function world() {
     silentLogger,
   )
   const { fetchId } = await request(catalogue, record('pin'))
-  await scheduler.start({ open: () => Promise.reject(new Error('nobody')) } as never)
+  await scheduler.start({ open: () => Promise.reject(new Error('nobody')) } as never, attemptMaker)
   const attempts = async (): Promise<number> => (await catalogue.fetches.get(fetchId ?? 0))?.attempts ?? 0
   const status = async (): Promise<string | undefined> => (await catalogue.records.get('pin'))?.status
   return { clock, broken, scheduler, fetchId: fetchId ?? 0, attempts, status }
