@@ -23,7 +23,7 @@ export function exportPins(args: readonly string[], env: Environment): Promise<b
     const records = await recordsOf(client, cid)
     if (records.length === 0) throw new HoldfastError('PIN_NOT_FOUND', 'there is nothing to export')
     const removed: string[] = []
-    const bytes = await writeWhole(path, exported(client, records, removed), 0o600)
+    const bytes = await writeWhole(path, exported(client, records, removed), { mode: 0o600 })
     const written = records.length - removed.length
     if (json) printJson({ file: path, records: written, bytes, removed })
     else print(`${path}  ${countOf(written, 'record')}, ${formatBytes(bytes)}`)

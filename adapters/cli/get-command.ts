@@ -1,6 +1,7 @@
 import { basename, dirname, join } from 'node:path'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
+import { shownText, textOfUnicode, textOfUri } from '../../src/domain/byte-text.ts'
 import { isHoldfastError } from '../../src/domain/errors.ts'
 import type { HoldfastClient } from '../client/index.ts'
 import { withApi } from './api-command.ts'
@@ -8,9 +9,12 @@ import { usageError } from './arguments.ts'
 import { print, printJson } from './output.ts'
 import { countOf, formatBytes, printable } from './printed-text.ts'
 import type { Environment } from './settings.ts'
+import { readTar } from './tar-reader.ts'
 import { refuseExisting, unpack } from './unpack.ts'
-import { writeWhole } from './whole-file.ts'
+import { type FileAttributes, writeWhole } from './whole-file.ts'
 
+/** Attributes of content that stores none. */
+const PLAIN: FileAttributes = { mode: 0o666 }
 const PLACE = { what: 'a CID, CID/PATH or URL', min: 1, max: 1 }
 
 export function get(args: readonly string[], env: Environment): Promise<boolean> {
@@ -19,13 +23,14 @@ export function get(args: readonly string[], env: Environment): Promise<boolean>
     const names = namesOf(word)
     const place = names.join('/')
     const asTar = switches.has('tar')
-    const last = names.at(-1) ?? ''
+    // Only Linux takes a name of any bytes.
+    const last = process.platform === 'linux' ? (names.at(-1) ?? '') : shownText(names.at(-1) ?? '')
     const isNameless = flags.out === '' || (flags.out === undefined && /^\.{0,2}$/.test(last))
     if (isNameless) throw usageError('--out is needed, with the name of a file or a new folder')
-    const path = flags.out ?? (asTar ? `${last}.tar` : last)
+    const path = flags.out === undefined ? (asTar ? `${last}.tar` : last) : textOfUnicode(flags.out)
     const file = asTar ? await client.content.archive(place, 'tar') : await fileAt(client, place).catch(noFile)
     if (file === null) return getFolder(client, { place, folder: join(dirname(path), basename(path)), json })
-    const bytes = await writeWhole(path, file, 0o666)
+    const bytes = await writeWhole(path, file, asTar ? PLAIN : await attributesOf(client, place))
     if (json) printJson({ file: path, bytes })
     else print(printable(`${path}  ${formatBytes(bytes)}`))
   })
@@ -41,6 +46,8 @@ async function getFolder(
   print(printable(`${folder}/  ${countOf(done.files, 'file')}, ${formatBytes(done.bytes)}`))
   if (done.skippedLinks > 0)
     console.error(`holdfast: skipped ${countOf(done.skippedLinks, 'symbolic link')}, see --tar`)
+  if (done.renamed > 0)
+    console.error(`holdfast: percent-encoded ${countOf(done.renamed, 'name')} that the file system refuses`)
 }
 
 /** Returns null for the error of a directory. */
@@ -48,6 +55,18 @@ function noFile(error: unknown): null {
   const isDirectory = isHoldfastError(error) && isHoldfastError(error.cause) && error.cause.details.status === 301
   if (isDirectory) return null
   throw error
+}
+
+/** Returns the attributes of a file. Only the start of its archive has them. A server without archives gives none. */
+async function attributesOf(client: HoldfastClient, place: string): Promise<FileAttributes> {
+  try {
+    for await (const { kind, mode, mtime } of readTar(await client.content.archive(place, 'tar'))) {
+      return kind === 'file' ? { mode, mtime } : PLAIN
+    }
+  } catch (error) {
+    if (!isHoldfastError(error)) throw error
+  }
+  return PLAIN
 }
 
 export function cat(args: readonly string[], env: Environment): Promise<boolean> {
@@ -67,13 +86,13 @@ async function fileAt(client: HoldfastClient, place: string): Promise<AsyncItera
  * @throws HoldfastError `VALIDATION` for any other URL
  */
 function namesOf(word: string): string[] {
-  if (!/^https?:/i.test(word)) return namesIn(word.replace(/^(ipfs:\/\/|\/ipfs\/)/, ''))
+  if (!/^https?:/i.test(word)) return namesIn(textOfUnicode(word.replace(/^(ipfs:\/\/|\/ipfs\/)/, '')))
   const { pathname, hostname } = URL.canParse(word) ? new URL(word) : { pathname: '', hostname: '' }
   const [, inHost] = /^(\w+)\.ipfs\./.exec(hostname) ?? []
   const [, ...inPath] = pathname.split('/ipfs/')
   const names = namesIn(inHost === undefined ? inPath.join('/ipfs/') : inHost + pathname)
   try {
-    if (names.length > 0) return namesIn(names.map(decodeURIComponent).join('/'))
+    if (names.length > 0) return namesIn(names.map(textOfUri).join('/'))
   } catch {
     // The URL has an invalid escape. The error below names the URL.
   }

@@ -48,7 +48,7 @@ export function readLogin(env: Environment): SavedLogin | null {
 export async function saveLogin(env: Environment, { api, key }: SavedLogin): Promise<void> {
   const file = loginFile(env)
   await mkdir(dirname(file), { recursive: true, mode: 0o700 })
-  await writeWhole(file, Readable.from([Buffer.from(`${JSON.stringify({ api, key })}\n`)]), 0o600)
+  await writeWhole(file, Readable.from([Buffer.from(`${JSON.stringify({ api, key })}\n`)]), { mode: 0o600 })
 }
 
 export async function forgetLogin(env: Environment): Promise<void> {

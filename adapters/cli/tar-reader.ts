@@ -1,4 +1,5 @@
 import { buffer } from 'node:stream/consumers'
+import { textOfBytes } from '../../src/domain/byte-text.ts'
 import { HoldfastError } from '../../src/domain/errors.ts'
 
 const BLOCK_BYTES = 512
@@ -6,7 +7,7 @@ const BLOCK_BYTES = 512
 const MOST_HEADER_BYTES = 256 * 1024
 
 export interface TarFile {
-  /** Path as the archive has it, which may lead anywhere. */
+  /** Text form of the path in the archive, which may lead anywhere. */
   path: string
   kind: 'file' | 'directory' | 'symlink'
   /** Permissions, without setuid, setgid and sticky. */
@@ -84,7 +85,7 @@ function recordsOf(header: Buffer): Map<string, string> {
     const [start = '', digits = ''] = /^(\d{1,6}) /.exec(header.toString('latin1', at, at + 7)) ?? []
     const end = at + Number(digits)
     if (end <= at + start.length || end > header.length) throw damaged('a header has a wrong record')
-    const [key = '', ...value] = header.toString('utf8', at + start.length, end - 1).split('=')
+    const [key = '', ...value] = textOfBytes(header.subarray(at + start.length, end - 1)).split('=')
     records.set(key, value.join('='))
     at = end
   }
@@ -92,7 +93,9 @@ function recordsOf(header: Buffer): Map<string, string> {
 }
 
 function textAt(header: Buffer, start: number, length: number): string {
-  return header.toString('utf8', start, start + length).split('\0', 1)[0] ?? ''
+  const field = header.subarray(start, start + length)
+  const end = field.indexOf(0)
+  return textOfBytes(end === -1 ? field : field.subarray(0, end))
 }
 
 function damaged(reason: string): HoldfastError {

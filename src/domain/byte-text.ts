@@ -43,6 +43,11 @@ export function textOfUri(encoded: string): string {
   return canonicalText(encoded.replace(/%(..)/g, (_, hex: string) => markOf(Number.parseInt(hex, 16))))
 }
 
+/** Returns whether a file can have a name: not empty, `.` or `..`, and without `/` and the byte 0. */
+export function isFileName(text: string): boolean {
+  return !/^\.{0,2}$|[/\0\uef00]/.test(text)
+}
+
 /** Percent-encodes a name for a URL. */
 export function uriOfText(text: string): string {
   return shownText(text.toWellFormed().replace(/[^\uef00\uef80-\uefff]+/g, encodeURIComponent))

@@ -31,7 +31,7 @@ import { type ApartGateway, withDocumentsApart } from './site/documents-apart.ts
 import { siteRoute } from './site/routing.ts'
 import { isSiteMatter, siteResponse } from './site/site-rules.ts'
 import type { ContentOrigin, RequestBlocks } from './source/request-blocks.ts'
-import { resolve } from './source/resolver.ts'
+import { resolve, resolveForms } from './source/resolver.ts'
 import { type ArrivalOf, RootOpener } from './source/root-opener.ts'
 
 export interface GatewayDependencies {
@@ -180,9 +180,11 @@ export function createGateway(dependencies: GatewayDependencies): ApiHandler {
     const lookup = { request, path, query, blocks, hasOwnOrigin, now: clock.now() }
     const asIs = choice !== null && ['raw', 'car', 'tar'].includes(choice.format)
     try {
-      const resolved = await resolve(blocks, path.root, path.names, !asIs)
+      const resolved = asIs
+        ? { ...(await resolve(blocks, path.root, path.names, false)), given: path.names }
+        : await resolveForms(blocks, path.root, path.names)
       blocks.checkPath(resolved.roots, resolved.names)
-      const response = await respond({ ...lookup, ...resolved }, choice)
+      const response = await respond({ ...lookup, ...resolved, path: { ...path, names: resolved.given } }, choice)
       return { ...response, headers: { ...response.headers, ...contentLocation(request.query, choice) } }
     } catch (error) {
       const instead = choice === null && isSiteMatter(lookup, error) ? await siteResponse(lookup) : null

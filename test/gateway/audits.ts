@@ -4,6 +4,7 @@ import { directoryAudits } from './audits-directories.ts'
 import { fileAudits } from './audits-files.ts'
 import { formatAudits } from './audits-formats.ts'
 import { mannerAudits } from './audits-manners.ts'
+import { moreNameAudits, nameAudits } from './audits-names.ts'
 import { rangeAudits } from './audits-ranges.ts'
 import { requestAudits } from './audits-requests.ts'
 import { siteAudits } from './audits-sites.ts'
@@ -20,4 +21,6 @@ export const audits: readonly GatewayAudit[] = [
   ...siteAudits,
   ...typeAudits,
   ...attributeAudits,
+  ...nameAudits,
+  ...moreNameAudits,
 ]

@@ -1,4 +1,4 @@
-import { shownText } from '../../domain/byte-text.ts'
+import { isFileName, shownText } from '../../domain/byte-text.ts'
 import type { ContentPath } from '../http/content-path.ts'
 import type { Listing, ListingEntry } from '../source/directory-listing.ts'
 import { escapeHtml, hrefOf, htmlPage } from './html.ts'
@@ -7,13 +7,20 @@ import { escapeHtml, hrefOf, htmlPage } from './html.ts'
 export function listingPage(path: ContentPath, listing: Listing, after: string | null): string {
   const { names, root } = path
   const title = shownText(names.at(-1) ?? root)
-  const up = names.length === 0 ? '' : `<tr><td>${icon('up')}<a href="../">../</a></td><td></td><td></td></tr>`
+  const columns = COLUMNS.filter(({ textOf }) => listing.entries.some(entry => textOf(entry) !== ''))
+  const heads = columns.map(({ title }) => `<th class="size">${title}</th>`).join('')
+  const cells = (entry: ListingEntry): string =>
+    columns.map(({ textOf }) => `<td class="size">${textOf(entry)}</td>`).join('')
+  const up =
+    names.length === 0
+      ? ''
+      : `<tr><td>${icon('up')}<a href="../">../</a></td><td></td>${columns.map(() => '<td></td>').join('')}<td></td></tr>`
   const empty = listing.entries.length === 0 && after === null ? '<p>This folder is empty.</p>' : ''
   return htmlPage(
     title,
     `<h1>${breadcrumb(path)}</h1><p><code>/ipfs/${escapeHtml(shownText([root, ...names].join('/')))}</code></p>
-<table><thead><tr><th>Name</th><th class="size">Size</th><th>CID</th></tr></thead>
-<tbody>${up}${listing.entries.map(entry => row(entry, path.linkBase)).join('\n')}</tbody></table>${empty}${pager(listing, after)}`,
+<table><thead><tr><th>Name</th><th class="size">Size</th>${heads}<th>CID</th></tr></thead>
+<tbody>${up}${listing.entries.map(entry => row(entry, path.linkBase, cells(entry))).join('\n')}</tbody></table>${empty}${pager(listing, after)}`,
   )
 }
 
@@ -27,12 +34,29 @@ function breadcrumb({ names, root }: ContentPath): string {
     .join(' / ')
 }
 
-function row({ name, cid, type, size }: ListingEntry, linkBase: string): string {
+/** Columns that a page has only if one of its entries stores the attribute. */
+const COLUMNS: ReadonlyArray<{ title: string; textOf: (entry: ListingEntry) => string }> = [
+  { title: 'Mode', textOf: ({ mode }) => (mode === undefined ? '' : modeText(mode)) },
+  {
+    title: 'Modified (UTC)',
+    textOf: ({ mtime }) => (mtime === undefined ? '' : new Date(mtime).toISOString().slice(0, 19).replace('T', ' ')),
+  },
+]
+
+/** Formats permissions in octal, such as `0644`. */
+export function modeText(mode: number): string {
+  return mode.toString(8).padStart(4, '0')
+}
+
+/** @param attributes cells of further columns */
+function row({ name, cid, type, size }: ListingEntry, linkBase: string, attributes: string): string {
   const folder = type === 'directory' ? '/' : ''
-  const content = `${linkBase}${cid}?filename=${encodeURIComponent(shownText(name))}`
+  const text = `${escapeHtml(shownText(name))}${folder}`
+  const isPath = isFileName(name)
+  const content = `${linkBase}${cid}${isPath ? `?filename=${encodeURIComponent(shownText(name))}` : ''}`
   return (
-    `<tr><td>${icon(type)}<a href="${hrefOf(name)}${folder}">${escapeHtml(shownText(name))}${folder}</a></td>` +
-    `<td class="size">${formatBytes(size)}</td>` +
+    `<tr><td>${icon(type)}${isPath ? `<a href="${hrefOf(name)}${folder}">${text}</a>` : text}</td>` +
+    `<td class="size">${formatBytes(size)}</td>${attributes}` +
     `<td class="cid"><a href="${content}" title="${cid}">${shorten(cid.toString())}</a></td></tr>`
   )
 }

@@ -1,4 +1,5 @@
 import { readFile, stat } from 'node:fs/promises'
+import { textOfBytes } from '../../domain/byte-text.ts'
 import type { Clock } from '../../domain/clock.ts'
 import { HoldfastError } from '../../domain/errors.ts'
 import type { Logger } from '../../domain/logger.ts'
@@ -44,7 +45,7 @@ export class DenylistFile {
       const { mtimeMs, size, ino } = await stat(this.#path)
       const version = `${mtimeMs} ${size} ${ino}`
       if (version !== this.#version) {
-        const list = new Denylist(await readFile(this.#path, 'utf8'))
+        const list = new Denylist(textOfBytes(await readFile(this.#path)))
         this.#list = list
         this.#version = version
         this.#logger.info({ path: this.#path, rules: list.size }, 'denylist read')

@@ -21,6 +21,7 @@ interface BlockRule extends Rule {
 
 interface PathRule extends BlockRule {
   path: string
+  forms: Forms
   isPrefix: boolean
 }
 
@@ -32,6 +33,9 @@ interface Target {
   /** Path below the CID, as a text form. Empty for the block itself. */
   path: string
 }
+
+/** A path in the same order: as given, in NFC and in NFD. */
+type Forms = readonly [given: string, composed: string, decomposed: string]
 
 interface Hints {
   status: BlockedStatus
@@ -94,7 +98,7 @@ export class Denylist {
   }
 
   /**
-   * Returns the HTTP status for blocked content, or null.
+   * Returns the HTTP status for blocked content, or null. A rule for a path covers all names that Unicode calls equal.
    *
    * @param names text forms of the path below the CID; empty for the block itself
    */
@@ -106,10 +110,15 @@ export class Denylist {
       if (rule !== undefined && (last === undefined || rule.line > last.line)) last = rule
     }
     if (path === '') consider(this.#blocks.get(key))
-    for (const rule of this.#paths.get(key) ?? []) {
-      if (rule.isPrefix ? path.startsWith(rule.path) : path === rule.path) consider(rule)
+    const rules = this.#paths.get(key)
+    if (rules === undefined && this.#doubleHashes.size === 0) return last?.status ?? null
+    const forms = formsOf(path)
+    for (const rule of rules ?? []) if (covers(rule, forms)) consider(rule)
+    if (this.#doubleHashes.size > 0) {
+      for (const form of new Set(forms)) {
+        for (const text of hashedForms(cid, form)) consider(this.#doubleHashes.get(text))
+      }
     }
-    if (this.#doubleHashes.size > 0) for (const text of hashedForms(cid, path)) consider(this.#doubleHashes.get(text))
     return last?.status ?? null
   }
 
@@ -153,7 +162,7 @@ export class Denylist {
     const isPrefix = path.endsWith('*')
     path = isPrefix ? path.slice(0, -1) : path.replace(/\/$/, '')
     const rules = this.#paths.get(key) ?? []
-    rules.push({ ...rule, codec, path, isPrefix })
+    rules.push({ ...rule, codec, path, forms: formsOf(path), isPrefix })
     this.#paths.set(key, rules)
   }
 
@@ -183,6 +192,16 @@ export class Denylist {
       return isHex
     }
   }
+}
+
+function formsOf(path: string): Forms {
+  const [composed, decomposed] = [path.normalize('NFC'), path.normalize('NFD')]
+  // Equal forms share their memory.
+  return [path, composed === path ? path : composed, decomposed === path ? path : decomposed]
+}
+
+function covers({ forms, isPrefix }: PathRule, path: Forms): boolean {
+  return forms.some((form, index) => (isPrefix ? path[index]?.startsWith(form) : path[index] === form))
 }
 
 /** Returns null if the text is not `/ipfs/` with a CID and percent-encoded names. */

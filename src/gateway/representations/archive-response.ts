@@ -1,4 +1,5 @@
 import type { ByteRange } from '../../content/unixfs/file-stream.ts'
+import { isFileName } from '../../domain/byte-text.ts'
 import { HoldfastError } from '../../domain/errors.ts'
 import type { ApiResponse } from '../../http/api-messages.ts'
 import { isUnchanged } from '../http/conditions.ts'
@@ -9,6 +10,9 @@ import { type DagScope, streamCar } from './car-stream.ts'
 import { contentHeaders, headerName } from './content-headers.ts'
 import type { Lookup } from './lookup.ts'
 import { streamTar } from './tar-stream.ts'
+
+/** Increment the version after a change of the archives, so caches do not keep earlier ones. */
+const TAR_VERSION = 2
 
 /**
  * Returns a CAR of the blocks along the path and of the DAG at the end of the path.
@@ -40,9 +44,10 @@ export function carResponse(lookup: Lookup, { parameters }: FormatChoice): ApiRe
 export function tarResponse(lookup: Lookup): ApiResponse {
   const { node, block, blocks, names } = lookup
   if (node.kind === 'opaque') throw new HoldfastError('VALIDATION', `format tar needs UnixFS, which ${node.cid} is not`)
-  const name = names.at(-1) ?? headerName(node.cid)
+  const last = names.at(-1) ?? ''
+  const name = isFileName(last) ? last : headerName(node.cid)
   return archive(lookup, {
-    etag: `W/"${headerName(node.cid)}.x-tar"`,
+    etag: `W/"${headerName(node.cid)}.x-tar.v${TAR_VERSION}"`,
     type: MEDIA_TYPE.tar,
     name: `${name}.tar`,
     body: () => streamTar(blocks, { node, block }, name),

@@ -3,13 +3,13 @@ import { jsonResponse } from '../../http/json-body.ts'
 import { isUnchanged } from '../http/conditions.ts'
 import { notModified } from '../http/not-modified.ts'
 import { PAGE_HEADERS } from '../pages/html.ts'
-import { listingPage } from '../pages/listing-page.ts'
+import { listingPage, modeText } from '../pages/listing-page.ts'
 import { type DirectoryNode, type Listing, listDirectory } from '../source/directory-listing.ts'
 import { headerName, listingHeaders } from './content-headers.ts'
 import type { Lookup } from './lookup.ts'
 
-/** Increment the version after a change of the page's design, so browsers reload the page. */
-const LISTING_VERSION = 1
+/** Increment the version after a change of the page's design or the JSON, so browsers reload it. */
+const LISTING_VERSION = 2
 
 export async function directoryResponse(
   lookup: Lookup,
@@ -56,7 +56,7 @@ function listingJson({ cid }: DirectoryNode, { entries, next }: Listing): object
     entries: entries.map(({ mode, mtime, ...entry }) => ({
       ...entry,
       cid: entry.cid.toString(),
-      ...(mode !== undefined && { mode: mode.toString(8).padStart(4, '0') }),
+      ...(mode !== undefined && { mode: modeText(mode) }),
       ...(mtime !== undefined && { mtime: new Date(mtime).toISOString() }),
     })),
     next,

@@ -1,11 +1,14 @@
+import { isUtf8 } from 'node:buffer'
 import type { Attributes } from '../../content/unixfs/attributes.ts'
+import { bytesOfText } from '../../domain/byte-text.ts'
 
 export interface TarEntry extends Attributes {
-  /** The path of a directory ends with `/`. */
+  /** Text form. The path of a directory ends with `/`. */
   name: string
   type: 'file' | 'directory' | 'symlink'
   /** In bytes; 0 if the entry is not a file. */
   size: number
+  /** Text form. */
   target?: string
 }
 
@@ -23,11 +26,13 @@ const LARGEST_NUMBER = 8 ** 11 - 1
  * time is zero if the content stores none, so equal content gives equal archives.
  */
 export function tarHeader(entry: TarEntry): Uint8Array {
-  const extended: [string, string][] = []
+  const extended: [key: string, value: Uint8Array][] = []
   const fits = (text: string): boolean => text.length <= LONGEST_NAME && /^[\x20-\x7e]*$/.test(text)
-  if (!fits(entry.name)) extended.push(['path', entry.name])
-  if (!fits(entry.target ?? '')) extended.push(['linkpath', entry.target ?? ''])
-  if (entry.size > LARGEST_NUMBER) extended.push(['size', String(entry.size)])
+  if (!fits(entry.name)) extended.push(['path', bytesOfText(entry.name)])
+  if (!fits(entry.target ?? '')) extended.push(['linkpath', bytesOfText(entry.target ?? '')])
+  // Without this record, readers may decode the values as UTF-8.
+  if (extended.some(([, value]) => !isUtf8(value))) extended.unshift(['hdrcharset', Buffer.from('BINARY')])
+  if (entry.size > LARGEST_NUMBER) extended.push(['size', Buffer.from(String(entry.size))])
   const header = plainHeader(entry, TYPE_FLAG[entry.type])
   if (extended.length === 0) return header
   const records = Buffer.concat(extended.map(([key, value]) => record(key, value)))
@@ -62,11 +67,10 @@ function plainHeader({ name, type, size, target = '', mode = MODE[type], mtime =
 }
 
 /** Formats a record of an extended header. Its length includes the digits of the length. */
-function record(key: string, value: string): Uint8Array {
-  const rest = ` ${key}=${value}\n`
-  const length = Buffer.byteLength(rest)
+function record(key: string, value: Uint8Array): Uint8Array {
+  const length = ` ${key}=\n`.length + value.length
   const digits = String(length + String(length).length).length
-  return Buffer.from(`${length + digits}${rest}`)
+  return Buffer.concat([Buffer.from(`${length + digits} ${key}=`), value, Buffer.from('\n')])
 }
 
 function ascii(text: string): string {

@@ -5,6 +5,7 @@ import { streamFile } from '../../content/unixfs/file-stream.ts'
 import type { UnixfsNode } from '../../content/unixfs/node.ts'
 import type { Loaded } from '../../content/unixfs/node-cache.ts'
 import { shardEntries } from '../../content/unixfs/shard.ts'
+import { isFileName, shownText } from '../../domain/byte-text.ts'
 import { findEntry } from '../source/resolver.ts'
 import { tarEnd, tarHeader, tarPadding } from './tar-header.ts'
 
@@ -19,6 +20,8 @@ interface OpenDirectory {
 
 /** Maximum number of characters of a path in the archive. No file system allows longer paths. */
 const LONGEST_PATH = 64 * 1024
+/** Maximum number of characters of a name in an error message. */
+const LONGEST_SHOWN = 100
 /** Maximum number of archive entries whose names start with `../`. Each such entry needs a search in its directory. */
 const MOST_RELATIVE = 100
 
@@ -91,8 +94,9 @@ function placeOf(
   while (stored.startsWith('../', 3 * up)) up++
   const name = stored.slice(3 * up)
   const directory = open.at(-1 - up)
-  if (directory === undefined || ['', '.', '..'].includes(name) || name.includes('/') || name.includes('\0')) {
-    throw malformedDagPb(top.node.cid, 'an entry has a name that cannot be unpacked')
+  if (directory === undefined || !isFileName(name)) {
+    const shown = JSON.stringify(shownText(stored.slice(0, LONGEST_SHOWN)))
+    throw malformedDagPb(top.node.cid, `its entry ${shown} has a name that cannot be unpacked`)
   }
   return { directory, name }
 }

@@ -1,3 +1,4 @@
+import { textOfUri, uriOfText } from '../../domain/byte-text.ts'
 import { HoldfastError } from '../../domain/errors.ts'
 
 export interface Redirect {
@@ -39,7 +40,7 @@ export class WebRedirects {
   /**
    * Returns the target of the first matching rule, with expanded placeholders, or null.
    *
-   * @param names percent-decoded path
+   * @param names text forms of the path's names
    */
   match(names: readonly string[]): Redirect | null {
     const rule = this.#rules.find(({ from }) => matches(from, names))
@@ -79,8 +80,8 @@ function matches(pattern: readonly string[], names: readonly string[]): boolean 
 function capture(pattern: readonly string[], names: readonly string[]): Map<string, string> {
   const values = new Map<string, string>()
   for (const [index, expected] of pattern.entries()) {
-    if (expected === '*') values.set('splat', names.slice(index).map(encodeURIComponent).join('/'))
-    else if (isPlaceholder(expected)) values.set(expected.slice(1), encodeURIComponent(names[index] ?? ''))
+    if (expected === '*') values.set('splat', names.slice(index).map(uriOfText).join('/'))
+    else if (isPlaceholder(expected)) values.set(expected.slice(1), uriOfText(names[index] ?? ''))
   }
   return values
 }
@@ -102,7 +103,7 @@ function fill(to: string, values: ReadonlyMap<string, string>): string {
 
 function decode(segment: string): string {
   try {
-    return decodeURIComponent(segment)
+    return textOfUri(segment)
   } catch {
     return segment
   }

@@ -4,9 +4,14 @@ import type { BlockReader } from '../../content/unixfs/block-reader.ts'
 import type { UnixfsNode } from '../../content/unixfs/node.ts'
 import { findInShard } from '../../content/unixfs/shard.ts'
 import { bytesOfText } from '../../domain/byte-text.ts'
-import { HoldfastError } from '../../domain/errors.ts'
+import { HoldfastError, isHoldfastError } from '../../domain/errors.ts'
 import { formatContentPath } from '../http/content-path.ts'
 import type { RequestBlocks } from './request-blocks.ts'
+
+export interface Given {
+  /** Names of the path as the DAG stores them, before symbolic links have been followed. */
+  given: readonly string[]
+}
 
 export interface Resolved {
   node: UnixfsNode
@@ -71,6 +76,35 @@ export async function resolve(
     wanted = [...target, ...wanted.slice(step.depth)]
   }
   throw notFound(root, names, 'leads through too many symbolic links')
+}
+
+/**
+ * Resolves a path like {@link resolve}. Tries the NFC and the NFD form of a missing path: macOS uploads NFD, and people
+ * type NFC.
+ */
+export async function resolveForms(
+  blocks: RequestBlocks,
+  root: string,
+  names: readonly string[],
+): Promise<Resolved & Given> {
+  try {
+    return { ...(await resolve(blocks, root, names, true)), given: names }
+  } catch (error) {
+    if (!isHoldfastError(error, 'NOT_FOUND')) throw error
+    for (const form of ['NFC', 'NFD']) {
+      const given = names.map(name => name.normalize(form))
+      if (given.every((name, index) => name === names[index])) continue
+      const resolved = await resolve(blocks, root, given, true).catch(otherThanMissing)
+      if (resolved !== null) return { ...resolved, given }
+    }
+    throw error
+  }
+}
+
+/** Returns null for the error of a missing path. */
+function otherThanMissing(error: unknown): null {
+  if (isHoldfastError(error, 'NOT_FOUND')) return null
+  throw error
 }
 
 /** Returns the CID of an entry, or null if the entry is missing or `node` is not a directory. */

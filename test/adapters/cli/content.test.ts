@@ -332,7 +332,7 @@ test('a directory is downloaded into a new folder', async () => {
   const [{ cid }] = await json('upload', root)
   const out = join(directory.path, 'unpacked')
   expect(await json('get', cid, '--out', `${out}/`)).toEqual([
-    { folder: out, files: 4, bytes: 300_008, skippedLinks: 0 },
+    { folder: out, files: 4, bytes: 300_008, skippedLinks: 0, renamed: 0 },
   ])
   expect(await readFile(join(out, 'a b.txt'), 'utf8')).toBe('text')
   expect(await readFile(join(out, long), 'utf8')).toBe('deep')

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { buffer } from 'node:stream/consumers'
 import { pack } from 'tar-stream'
 import { afterEach, beforeEach, expect, test } from 'vitest'
+import { createNamed } from '../../../adapters/cli/local-name.ts'
 import { unpack } from '../../../adapters/cli/unpack.ts'
 import { type TarEntry, tarEnd, tarHeader, tarPadding } from '../../../src/gateway/representations/tar-header.ts'
 import { temporaryDirectory } from '../../support/server-process.ts'
@@ -38,7 +39,7 @@ async function unpackInto(...entries: Parameters<typeof archive>[0]) {
 
 test('a folder has the files without the top directory', async () => {
   const long = `${'x'.repeat(90)}/${'y'.repeat(90)}/ü`
-  expect(await unpackInto('top/a', `top/${long}`)).toEqual({ files: 2, bytes: 8, skippedLinks: 0 })
+  expect(await unpackInto('top/a', `top/${long}`)).toEqual({ files: 2, bytes: 8, skippedLinks: 0, renamed: 0 })
   expect(readFileSync(join(folder, 'a'), 'utf8')).toBe('text')
   expect(readFileSync(join(folder, long), 'utf8')).toBe('text')
 })
@@ -51,7 +52,6 @@ const HOSTILE = [
   'top//escaped',
   'top/./escaped',
   'top/..',
-  'top/..\\escaped',
 ]
 
 test('a path that leaves the folder leaves nothing behind', async () => {
@@ -82,6 +82,31 @@ test('an empty folder in the way is refused', async () => {
   mkdirSync(folder, { recursive: true })
   await expect(unpackInto('top/a')).rejects.toMatchObject({ code: 'INVALID_PATH' })
   expect(readdirSync(folder)).toEqual([])
+})
+
+test('names are the bytes of the archive', async () => {
+  await unpackInto('top/caf\uefe9', 'top/caf\uefe8', 'top/d\uefff/..\\x')
+  const namesIn = (path: string | Buffer): string[] =>
+    readdirSync(path, { encoding: 'buffer' }).map(name => name.toString('latin1'))
+  expect(namesIn(folder).toSorted()).toEqual(['caf\xe8', 'caf\xe9', 'd\xff'])
+  expect(namesIn(Buffer.concat([Buffer.from(`${folder}/d`), Buffer.of(0xff)]))).toEqual(['..\\x'])
+})
+
+test('a name that the file system refuses is percent-encoded', async () => {
+  const tried: string[] = []
+  const refuse = (code: string) => async (path: string) => {
+    tried.push(path)
+    if (tried.length === 1) throw Object.assign(new Error(code), { code })
+    return 'made'
+  }
+  expect(await createNamed('in/d', 'a:b*\uefe9.', refuse('EILSEQ'))).toEqual({
+    made: 'made',
+    path: 'in/d/a%3Ab%2A%E9%2E',
+    isRenamed: true,
+  })
+  expect(tried).toEqual(['in/d/a:b*\uefe9.', 'in/d/a%3Ab%2A%E9%2E'])
+  tried.length = 0
+  await expect(createNamed('in', 'a', refuse('EEXIST'))).rejects.toThrow('EEXIST')
 })
 
 test('two entries of one name leave nothing behind', async () => {
@@ -162,7 +187,7 @@ test('a size of a directory or link counts no bytes', async () => {
   mkdirSync(join(directory.path, 'in'))
   const [inside, link] = ['5', '2'].map(type => changed(file, 156, type))
   const bytes = Buffer.concat([...[inside, link].filter(part => part !== undefined), tarEnd()])
-  expect(await unpack(folder, piecesOf(bytes))).toEqual({ files: 0, bytes: 0, skippedLinks: 1 })
+  expect(await unpack(folder, piecesOf(bytes))).toEqual({ files: 0, bytes: 0, skippedLinks: 1, renamed: 0 })
 })
 
 test('an archive of another program is unpacked', async () => {
@@ -172,7 +197,12 @@ test('an archive of another program is unpacked', async () => {
   packed.entry({ name: `top/${long}`, type: 'directory' })
   packed.entry({ name: `top/${long}a`, mtime: new Date(0.5) }, 'text')
   packed.finalize()
-  expect(await unpack(folder, packed as AsyncIterable<Uint8Array>)).toEqual({ files: 1, bytes: 4, skippedLinks: 0 })
+  expect(await unpack(folder, packed as AsyncIterable<Uint8Array>)).toEqual({
+    files: 1,
+    bytes: 4,
+    skippedLinks: 0,
+    renamed: 0,
+  })
   expect(readFileSync(join(folder, long, 'a'), 'utf8')).toBe('text')
 })
 

@@ -80,3 +80,50 @@ test('ignores lifts, unless the list has its own', () => {
   expect([a, b].map(cid => new Denylist(text).statusOf(cid))).toEqual([410, 410])
   expect([a, b].map(cid => new Denylist(text, { lifts: true }).statusOf(cid))).toEqual([null, 410])
 })
+
+test('a path rule holds for all names that Unicode calls equal', () => {
+  const forms = ['dé/û ñ', 'de\u0301/u\u0302 n\u0303', 'dé/u\u0302 ñ', 'de\u0301/û n\u0303']
+  for (const rule of forms) {
+    const path = encodeURI(rule)
+    const list = new Denylist(`/ipfs/${a}/${path}\n/ipfs/${a}/in/${path}/*\n/ipfs/${b}/*\n!/ipfs/${b}/${path}`)
+    for (const form of forms) {
+      const names = form.split('/')
+      expect([rule, form, list.statusOf(a, names)]).toEqual([rule, form, 410])
+      expect(list.statusOf(a, ['in', ...names, 'below'])).toBe(410)
+      expect(list.statusOf(b, names)).toBeNull()
+    }
+    expect(list.statusOf(a, ['de', 'u n'])).toBeNull()
+    expect(list.statusOf(b, ['de', 'u n'])).toBe(410)
+  }
+  const angstrom = new Denylist(`/ipfs/${a}/\u212b`)
+  for (const name of ['\u212b', '\u00c5', 'A\u030a']) expect(angstrom.statusOf(a, [name])).toBe(410)
+})
+
+test('a prefix holds in both forms', () => {
+  const list = new Denylist(`/ipfs/${a}/caf%C3%A9*\n/ipfs/${b}/cafe%CC%81*`)
+  for (const cid of [a, b]) {
+    for (const name of ['café.txt', 'cafe\u0301.txt']) expect(list.statusOf(cid, [name])).toBe(410)
+    expect(list.statusOf(cid, ['cafe.txt'])).toBeNull()
+  }
+})
+
+test('a double hash of one form holds for the other', () => {
+  const multihash = base58btc.encode(a.multihash.bytes).slice(1)
+  for (const form of ['NFC', 'NFD']) {
+    const list = new Denylist(`//${hash(`${multihash}/é/ô`.normalize(form)).toString('hex')}`)
+    for (const asked of ['NFC', 'NFD']) expect(list.statusOf(a, 'é/ô'.normalize(asked).split('/'))).toBe(410)
+  }
+})
+
+test('a rule names bytes percent-encoded or as text form', () => {
+  const legacy = createHash('sha256')
+    .update(Buffer.concat([Buffer.from(`${b}/`), Buffer.of(0xe9)]))
+    .digest('hex')
+  const list = new Denylist(`/ipfs/${a}/caf%E9\n/ipfs/${a}/d\uefe9/*\n//${legacy}`)
+  expect(list.rejected).toEqual([])
+  expect(list.statusOf(a, ['caf\uefe9'])).toBe(410)
+  expect(list.statusOf(a, ['d\uefe9', 'x'])).toBe(410)
+  expect(list.statusOf(b, ['\uefe9'])).toBe(410)
+  for (const name of ['caf\uefe8', 'café', 'caf\ufffd', 'caf%E9']) expect(list.statusOf(a, [name])).toBeNull()
+  expect(list.statusOf(b, ['\uefe8'])).toBeNull()
+})

@@ -132,6 +132,31 @@ test('taken-down content is refused on every path and after a restart', async ()
   await expect(createEngine({ dataDir })).rejects.toMatchObject({ code: 'DATA_DIR_UNUSABLE' })
 })
 
+test('a takedown of a path holds in every Unicode form', async () => {
+  const engine = await createEngine({ dataDir })
+  try {
+    const { id } = await engine.accounts.create({ email: 'a@example.org', plan: 'unlimited' })
+    const forms = ['dé/ñ', 'de\u0301/n\u0303', 'dé/n\u0303', 'de\u0301/ñ']
+    for (const stored of forms) {
+      const file = { kind: 'file' as const, path: `in/${stored}.txt`, content: Buffer.from(stored) }
+      const { record } = await engine.pins.uploadDirectory([file, { ...file, path: 'ok' }], { account: id })
+      for (const taken of forms) {
+        await engine.takedowns.add({ cid: record.cid, path: `in/${taken}.txt`, reason: 'x' })
+        for (const asked of forms) {
+          const path = `/ipfs/${record.cid}/in/${encodeURI(asked)}.txt`
+          for (const format of ['', '?format=raw', '?format=car', '?format=tar'])
+            expect([taken, asked, await statusOf(engine, path + format)]).toEqual([taken, asked, 410])
+        }
+        expect(await statusOf(engine, `/ipfs/${record.cid}/ok`)).toBe(200)
+        await engine.takedowns.remove({ cid: record.cid, path: `in/${taken}.txt` })
+      }
+      expect(await statusOf(engine, `/ipfs/${record.cid}/in/${encodeURI(stored)}.txt`)).toBe(200)
+    }
+  } finally {
+    await engine.stop()
+  }
+})
+
 test('a takedown ends an open answer', async () => {
   const engine = await createEngine({ dataDir })
   try {
