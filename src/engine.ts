@@ -31,7 +31,11 @@ function engineOf(setup: Setup, modules: Modules): Engine {
   const access = modules.get(M.access)
   const clusters = modules.get(M.clusters)
   const apart = modules.get(M.apart)
-  const later = { gateway: modules.get(M.gateway), http: modules.get(M.http) }
+  const later = {
+    gateway: modules.get(M.gateway),
+    sharedReading: modules.get(M.sharedReading),
+    http: modules.get(M.http),
+  }
   const { shared, providerSignIn, importRoots } = modules.get(M.storage)
   const signInProvider = providerSignIn?.label ?? null
   const border = makeBorder(setup, { signInProvider, apart, ...later }, () => stopping !== null)
@@ -123,7 +127,7 @@ function engineOf(setup: Setup, modules: Modules): Engine {
     },
     shareReading: async () => {
       running()
-      return (await modules.get(M.sharedReading).load()).share()
+      return (await later.sharedReading.load()).share()
     },
     helia: async () => {
       running()

@@ -6,6 +6,7 @@ const slots = 'test/concurrency/slots.test.ts'
 const proxies = 'test/http/proxies.test.ts'
 const pressure = 'test/adapters/node-http/back-pressure.test.ts'
 const multipart = 'test/http/multipart.test.ts'
+const loaded = 'test/wiring/loaded-after-ready.test.ts'
 
 /** Promises of the border to those outside. */
 export const borderPromises: readonly KeptPromise[] = [
@@ -313,5 +314,47 @@ export const borderPromises: readonly KeptPromise[] = [
     find: " || credential.scopes.includes('files:read')) throw error",
     replace: " || credential.kind === 'key') throw error",
     test: { file: 'test/contract/contract.test.ts', name: 'jobs.refused' },
+  },
+  {
+    promise: 'a server that is ready has loaded the client of webhooks and of uploads from a URL',
+    file: 'src/wiring/modules.ts',
+    find: ', loaders.httpClient()])',
+    replace: '])',
+    test: { file: loaded, name: 'loads no file for any audit' },
+  },
+  {
+    promise: 'a server that is ready has loaded lists and the import of CAR files',
+    file: 'src/wiring/modules.ts',
+    find: 'parts.pins.loadAll(), ',
+    replace: '',
+    test: { file: loaded, name: 'loads no file for any audit' },
+  },
+  {
+    promise: 'a server that is ready has loaded what it shares with the threads of the gateway',
+    file: 'src/wiring/border.ts',
+    find: ', later.sharedReading.load()])',
+    replace: '])',
+    test: { file: loaded, name: 'loads no file for requests to routes' },
+  },
+  {
+    promise: 'an engine that keeps content loads at most 32,000 lines',
+    file: 'src/wiring/modules.ts',
+    find: '() => setup.config.backupRoots.length > 0)',
+    replace: '() => true)',
+    test: { file: 'test/wiring/later-module.test.ts', name: 'an engine that keeps content loads neither' },
+  },
+  {
+    promise: 'takedowns whose file is gone are lifted at the next start',
+    file: 'src/wiring/modules.ts',
+    find: "hasRows(database, 'withheld') || ",
+    replace: '',
+    test: { file: 'test/wiring/needed-at-start.test.ts', name: 'takedowns whose file is gone' },
+  },
+  {
+    promise: 'a round of verification that a kill interrupted goes on at the next start',
+    file: 'src/upkeep/due-verification.ts',
+    find: 'if (state.lastBlock > 0) await this.#load()',
+    replace: 'if (state.lastBlock < 0) await this.#load()',
+    test: { file: 'test/wiring/needed-at-start.test.ts', name: 'finishes at its start, without a call' },
   },
 ]

@@ -101,5 +101,6 @@ export const LONG_TESTS: Readonly<Record<string, readonly string[]>> = {
     'test/upkeep/scheduled-verification.test.ts',
     'test/wiring/catalogue-past.test.ts',
   ],
+  'files that a server loads, by all requests': ['test/wiring/loaded-after-ready.test.ts'],
   'torture, beyond one crash': ['test/torture/power-cut.test.ts', 'test/torture/torture.test.ts'],
 }

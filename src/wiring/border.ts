@@ -12,12 +12,14 @@ import type { LaterModule } from './later-module.ts'
 import { loadedBy } from './loaded-handlers.ts'
 import { loaders } from './loaders.ts'
 import type { Setup } from './setup.ts'
+import type { SharedReadingModule } from './shared-reading-module.ts'
 
 interface Below {
   /** Name of the sign-in provider. Null if the node has none. */
   signInProvider: string | null
   apart: ApartGateway
   gateway: LaterModule<GatewayModule>
+  sharedReading: LaterModule<SharedReadingModule>
   http: LaterModule<HttpModule>
 }
 
@@ -47,10 +49,12 @@ export function makeBorder(
         throw error
       }
     })
+  /** The program may serve the gateway in threads, with which the engine shares its content. */
+  const withThreads = { load: () => Promise.all([later.gateway.load(), later.sharedReading.load()]) }
   return {
     api: handler('api', later.http),
     gateway: handler('gateway', later.gateway),
-    ownGateway: handler('ownGateway', later.gateway),
+    ownGateway: loadedBy(withThreads, handler('ownGateway', later.gateway)),
     trustedProxies,
     signInProvider,
     documentsAt: request => apart.baseFor(request),

@@ -27,5 +27,7 @@ export const loaders = {
   checkStart: () => import('./check-start.ts'),
   connectAccounts: () => import('./connect-accounts.ts'),
   reading: () => import('./reading.ts'),
+  /** The package behind `httpAgent`, which loads it with its first request. */
+  httpClient: () => import('undici'),
   errorResponse: () => import('../http/error-response.ts'),
 }

@@ -140,7 +140,7 @@ function provideServing(modules: Modules, setup: Setup): void {
     const [upkeepWork, backup] = [m.get(M.upkeepWork), m.get(M.backup)]
     return new LaterModule(async () => {
       const { makeHttp } = await loaders.http()
-      await parts.pins.loadAll()
+      await Promise.all([parts.pins.loadAll(), loaders.httpClient()])
       return makeHttp(setup, {
         ...parts,
         signIn: await signIn.load(),

@@ -8,8 +8,15 @@ import { LaterModule } from '../../src/wiring/later-module.ts'
 
 const TOOL = join(import.meta.dirname, '../../tools/loaded-files.ts')
 
-/** Rooms that an engine without network loads only for what it serves. */
-const SERVED = /^src\/(contract\/(?!remembered-answers)|gateway\/(?!policy\/|site\/(documents-apart|subdomain)))/
+/** Files that an engine without network loads only for what it serves, for calls, and when they are due. */
+const LATER = [
+  /^src\/contract\/(?!remembered-answers)/,
+  /^src\/gateway\/(?!site\/(documents-apart|subdomain))/,
+  /^src\/backup\//,
+  /^src\/upkeep\/(?!due-verification|history|recent-failures)/,
+  /^src\/pins\/(lists\/pin-list|upload\/car-importer|fetch\/fetch-attempt|placement\/placement-runner|announcer)\.ts$/,
+  /^src\/access\/(credentials\/authenticator|sign-in\/(login-service|provider-logins)|sessions\/session-token)\.ts$/,
+]
 
 describe('a module that is loaded later', () => {
   test('is made and started once for all callers', async () => {
@@ -68,9 +75,12 @@ test('a request whose load a stop ends is 503', async () => {
   expect((await answer).status).toBe(503)
 })
 
-test('an engine that keeps content loads neither API nor gateway', async () => {
+test('an engine that keeps content loads neither API, gateway, backup nor upkeep', async () => {
   const { stdout } = await promisify(execFile)(process.execPath, [TOOL, '--files'])
   const files = stdout.trim().split('\n')
+  const [, lines, code] = /^\d+ files, (\d+) lines, (\d+) of code$/.exec(files.at(-1) ?? '') ?? []
   expect(files).toContain('src/pins/pin-service.ts')
-  expect(files.filter(path => SERVED.test(path))).toEqual([])
+  expect(files.filter(path => LATER.some(room => room.test(path)))).toEqual([])
+  expect(Number(lines)).toBeLessThanOrEqual(32_000)
+  expect(Number(code)).toBeLessThanOrEqual(25_500)
 })
