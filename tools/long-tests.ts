@@ -14,6 +14,7 @@ export const LONG_TESTS: Readonly<Record<string, readonly string[]>> = {
     'test/content/ledger-model.test.ts',
     'test/content/withholding-model.test.ts',
     'test/gateway/representations/type-fuzz.test.ts',
+    'test/pins/byte-names-many.test.ts',
     'test/storage/wrong-directories.test.ts',
   ],
   'a replaced library, which needs a worker of its own': ['test/gateway/representations/content-type.test.ts'],

@@ -1,0 +1,23 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { checkWays } from '../support/byte-name-ways.ts'
+import { hasPostgres, needsPostgres, startPostgres, type TestPostgres } from '../support/postgres-server.ts'
+import { withTempDir } from '../support/temp-dir.ts'
+
+let server: TestPostgres | undefined
+beforeAll(async () => {
+  if (hasPostgres) server = await startPostgres()
+})
+afterAll(() => server?.stop())
+
+test('20,000 names of any bytes survive every way, with SQLite', async () => {
+  expect.hasAssertions()
+  await withTempDir(dir => checkWays(dir, { folders: 100, names: 200 }))
+})
+
+test('20,000 names of any bytes survive every way, with PostgreSQL', needsPostgres, async () => {
+  expect.hasAssertions()
+  await withTempDir(async dir => {
+    const database = await (server as TestPostgres).fresh()
+    await checkWays(dir, { database, folders: 100, names: 200 })
+  })
+})

@@ -1,0 +1,173 @@
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { Readable } from 'node:stream'
+import { buffer } from 'node:stream/consumers'
+import { CarReader } from '@ipld/car'
+import { CID } from 'multiformats/cid'
+import { expect } from 'vitest'
+import { readTar } from '../../adapters/cli/tar-reader.ts'
+import { bytesOfText, isFileName, textOfBytes, uriOfText } from '../../src/domain/byte-text.ts'
+import { carOf } from '../content/car/support/cars.ts'
+import { rawBlock } from '../gateway/world.ts'
+import { type Block, type ByteLink, byteDirectory, byteShards } from './byte-dags.ts'
+import { pseudoRandom } from './bytes.ts'
+import { type ServedEngine, serveEngine } from './served-engine.ts'
+import { runHoldfast } from './server-process.ts'
+
+/** Contents by path. A path is Latin-1 text with one character per byte, so it takes every name. */
+type Tree = Map<string, string>
+
+interface Made {
+  root: string
+  blocks: Map<string, Uint8Array>
+  tree: Tree
+  folders: Uint8Array[]
+}
+
+/**
+ * Checks that names of random bytes survive every way through a server: CAR, lists, listings, URLs, TAR, `get` and
+ * `export`. The server is disposed of.
+ */
+export async function checkWays(
+  dir: string,
+  { database, folders, names }: { database?: string; folders: number; names: number },
+): Promise<void> {
+  const made = await makeTree(folders, names)
+  await using server = await serveEngine(join(dir, 'data'), database === undefined ? {} : { database })
+  const blocks = [...made.blocks].map(([cid, bytes]) => ({ cid: CID.parse(cid), bytes }))
+  writeFileSync(join(dir, 'in.car'), await carOf([CID.parse(made.root)], blocks))
+  expect(await run(server, 'import', join(dir, 'in.car'))).toMatchObject([{ cid: made.root, status: 'pinned' }])
+
+  expect(treeOf((await run(server, 'ls', made.root)).map(({ path, cid }) => [bytesOfText(path), cid]))).toEqual(
+    cidsOf(made),
+  )
+  await checkListings(server, made)
+  await checkArchive(server, made)
+  const out = join(dir, 'got')
+  expect(await run(server, 'get', made.root, '--out', out)).toMatchObject([{ files: made.tree.size, renamed: 0 }])
+  expect(treeOf(filesIn(Buffer.from(out), ''))).toEqual(made.tree)
+  await run(server, 'export', made.root, '--out', join(dir, 'out.car'))
+  const exported = await CarReader.fromBytes(readFileSync(join(dir, 'out.car')))
+  for (const [cid, bytes] of made.blocks) {
+    expect(Buffer.compare((await exported.get(CID.parse(cid)))?.bytes ?? Buffer.of(), bytes)).toBe(0)
+  }
+}
+
+interface Listing {
+  entries: { name: string }[]
+  next: string | null
+}
+
+async function makeTree(folders: number, names: number): Promise<Made> {
+  const draw = nameSource()
+  const blocks: Block[] = []
+  const tops: ByteLink[] = []
+  const tree: Tree = new Map()
+  for (const folder of draw(folders)) {
+    const links: ByteLink[] = []
+    for (const name of draw(names)) {
+      const path = `${latin(folder)}/${latin(name)}`
+      const file = await rawBlock(Buffer.from(path, 'latin1'))
+      blocks.push(file)
+      links.push({ name, cid: file[0] })
+      tree.set(path, path)
+    }
+    blocks.push(...(tops.length % 2 === 0 ? [await byteDirectory(links)] : await byteShards(links)))
+    tops.push({ name: folder, cid: rootOf(blocks) })
+  }
+  blocks.push(...(await byteShards(tops)))
+  return {
+    root: rootOf(blocks).toString(),
+    blocks: new Map(blocks.map(([cid, bytes]) => [cid.toString(), bytes])),
+    tree,
+    folders: tops.map(({ name }) => name),
+  }
+}
+
+/** Draws distinct names of 1 to 255 bytes. */
+function nameSource(): (count: number) => Uint8Array[] {
+  const random = pseudoRandom(8_000_000, 'byte names')
+  let at = 0
+  return count => {
+    const found = new Map<string, Uint8Array>()
+    while (found.size < count) {
+      const length = 1 + ((random[at] ?? 0) % 255)
+      const name = Uint8Array.from(random.subarray(at + 1, at + 1 + length), byte =>
+        byte === 0 || byte === 0x2f ? 0xe9 : byte,
+      )
+      at += 1 + length
+      if (isFileName(textOfBytes(name))) found.set(latin(name), name)
+    }
+    return [...found.values()]
+  }
+}
+
+async function checkListings(server: ServedEngine, { root, folders, tree }: Made): Promise<void> {
+  const seen: [Uint8Array, string][] = []
+  for (const folder of folders) {
+    const base = `${server.url}/ipfs/${root}/${uriOfText(textOfBytes(folder))}/`
+    const page = await fetch(base, { headers: { accept: 'text/html' } })
+    const links = [...(await page.text()).matchAll(/<a href="\.\/([^"?]+)"/g)].map(([, link = '']) => link)
+    const listing = (await (await fetch(`${base}?format=json`)).json()) as Listing
+    expect([listing.next, new Set(links).size]).toEqual([null, links.length])
+    expect(links).toEqual(listing.entries.map(({ name }) => uriOfText(name)))
+    for (const { name } of listing.entries) seen.push([bytesOfText(`${textOfBytes(folder)}/${name}`), ''])
+    const first = listing.entries[0]?.name ?? ''
+    const body = Buffer.from(await (await fetch(base + uriOfText(first))).arrayBuffer())
+    expect(body.toString('latin1')).toBe(`${latin(folder)}/${latin(bytesOfText(first))}`)
+  }
+  expect(new Set(treeOf(seen).keys())).toEqual(new Set(tree.keys()))
+}
+
+async function checkArchive(server: ServedEngine, { root, tree }: Made): Promise<void> {
+  const { body } = await fetch(`${server.url}/ipfs/${root}?format=tar`)
+  const unpacked: [Uint8Array, string][] = []
+  for await (const { path, kind, bytes } of readTar(Readable.fromWeb(body as Parameters<typeof Readable.fromWeb>[0]))) {
+    const content = (await buffer(bytes)).toString('latin1')
+    if (kind === 'file') unpacked.push([bytesOfText(path.slice(root.length + 1)), content])
+  }
+  expect(treeOf(unpacked)).toEqual(tree)
+}
+
+/** Fails if a path occurs twice. */
+function treeOf(entries: Iterable<readonly [path: Uint8Array, value: string]>): Tree {
+  const tree: Tree = new Map()
+  for (const [path, value] of entries) {
+    expect(tree.has(latin(path))).toBe(false)
+    tree.set(latin(path), value)
+  }
+  return tree
+}
+
+function cidsOf({ blocks, tree }: Made): Tree {
+  const cids = new Map([...blocks].map(([cid, bytes]) => [latin(bytes), cid]))
+  return new Map([...tree].map(([path, content]) => [path, cids.get(content) ?? '']))
+}
+
+function* filesIn(dir: Buffer, above: string): Generator<[Uint8Array, string], void> {
+  for (const entry of readdirSync(dir, { withFileTypes: true, encoding: 'buffer' })) {
+    const place = Buffer.concat([dir, Buffer.from('/'), entry.name])
+    const path = `${above}${latin(entry.name)}`
+    if (entry.isDirectory()) yield* filesIn(place, `${path}/`)
+    else yield [Buffer.from(path, 'latin1'), readFileSync(place, 'latin1')]
+  }
+}
+
+async function run(server: ServedEngine, ...args: string[]) {
+  const { code, stdout, stderr } = await runHoldfast([...args, '--json'], server.env, '', 300_000)
+  expect([code, stderr]).toEqual([0, ''])
+  return stdout
+    .split('\n')
+    .filter(line => line !== '')
+    .map(line => JSON.parse(line))
+}
+
+function latin(bytes: Uint8Array): string {
+  return Buffer.from(bytes).toString('latin1')
+}
+
+function rootOf(blocks: readonly Block[]): CID {
+  const last = blocks.at(-1)
+  if (last === undefined) throw new Error('there are no blocks')
+  return last[0]
+}
