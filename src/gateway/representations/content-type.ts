@@ -3,6 +3,7 @@ import mime from 'mime'
 import type { BlockReader } from '../../content/unixfs/block-reader.ts'
 import { streamFile } from '../../content/unixfs/file-stream.ts'
 import type { FileNode } from '../../content/unixfs/node.ts'
+import { isHoldfastError } from '../../domain/errors.ts'
 import { MEDIA_TYPE } from '../http/format.ts'
 import { earlierType, earlierTypeOfName } from './earlier-type.ts'
 import { contentTypeOf } from './told-by-bytes.ts'
@@ -32,7 +33,7 @@ const told = new WeakMap<FileNode, { name: string; type: FileType }>()
  * Returns the media type of a file: by a known ending of its name, or else by its first bytes. Reads the start of a file
  * whose type is text or not known by its name.
  *
- * @throws HoldfastError of a failed read
+ * @throws HoldfastError of a failed read of the first bytes
  */
 export async function typeOfFile(blocks: BlockReader, file: FileNode, name: string): Promise<FileType> {
   const last = told.get(file)
@@ -71,6 +72,11 @@ async function readStart(blocks: BlockReader, file: FileNode): Promise<Uint8Arra
   const range = { start: 0, end: Math.min(LOOKED_AT_BYTES, file.size) }
   if (file.links.length === 0) return file.inline.subarray(range.start, range.end)
   const chunks: Uint8Array[] = []
-  for await (const chunk of streamFile(blocks, file, range)) chunks.push(chunk)
+  try {
+    for await (const chunk of streamFile(blocks, file, range)) chunks.push(chunk)
+  } catch (error) {
+    // A range of a file needs no other block, so a missing one must not refuse it.
+    if (chunks.length === 0 || !isHoldfastError(error, 'NOT_FOUND')) throw error
+  }
   return Buffer.concat(chunks)
 }
