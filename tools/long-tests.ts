@@ -60,6 +60,7 @@ export const LONG_TESTS: Readonly<Record<string, readonly string[]>> = {
     'test/adapters/cli/catalogue-command.test.ts',
     'test/adapters/cli/command-line.test.ts',
     'test/adapters/cli/compile-cache.test.ts',
+    'test/adapters/cli/doctor-start.test.ts',
     'test/adapters/cli/export.test.ts',
     'test/adapters/cli/gateway-port.test.ts',
     'test/adapters/cli/owner.test.ts',

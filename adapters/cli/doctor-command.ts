@@ -3,7 +3,7 @@ import { type Arguments, readArguments } from './arguments.ts'
 import { type CheckResult, fault, fine, warning } from './check-result.ts'
 import { checkBackups } from './doctor-backup.ts'
 import { checkClockBehind, checkClusterDirectory, checkDataDirectory } from './doctor-disk.ts'
-import { checkFreePorts, checkGatewayPort } from './doctor-ports.ts'
+import { checkFreePorts, checkGatewayPort, checkNetworkPorts } from './doctor-ports.ts'
 import { askOwner, checkRunning, runningVersion } from './doctor-server.ts'
 import { checkSignIn } from './doctor-sign-in.ts'
 import { checkStart } from './doctor-start.ts'
@@ -61,8 +61,7 @@ async function examine({ flags, lists }: Given, env: Environment): Promise<Check
 }
 
 async function checkStopped(settings: ServerSettings): Promise<CheckResult[]> {
-  const network = settings.config.network?.enabled === false ? 'off' : 'checked only while the server runs'
-  return [...(await checkFreePorts(settings)), fine('network', network)]
+  return [...(await checkFreePorts(settings)), await checkNetworkPorts(settings)]
 }
 
 async function checkServer(

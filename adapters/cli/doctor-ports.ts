@@ -1,6 +1,7 @@
+import { networkSettings } from '../../src/network/network-settings.ts'
 import { type CheckResult, fault, fine, warning } from './check-result.ts'
 import { listenerOf, portProblem } from './port-check.ts'
-import type { ServerSettings } from './settings.ts'
+import { networkOf, type ServerSettings } from './settings.ts'
 
 const OTHER_PORT = 'stop it, or choose another port with --port or --gateway-port'
 
@@ -17,6 +18,26 @@ export async function checkFreePorts({
   }
   if (metricsAddress !== undefined) wanted.push(metricsAddress)
   return Promise.all(wanted.map(each => checkPort(each.host, each.port)))
+}
+
+/** Matches the addresses of the network on which a check can listen. */
+const FAMILIES = [/^\/ip4\/([^/]+)\/tcp\/([1-9]\d*)/, /^\/ip6\/([^/]+)\/tcp\/([1-9]\d*)/]
+
+/**
+ * Checks whether the network can listen. Listens for a moment on each TCP address. The start tolerates that a machine
+ * has no IPv6 if it listens on IPv4.
+ */
+export async function checkNetworkPorts({ config }: ServerSettings): Promise<CheckResult> {
+  const network = networkOf(config)
+  if (network.enabled !== true) return fine('network', 'off')
+  const { listen } = networkSettings(network)
+  const families = FAMILIES.map(pattern => listen.map(address => pattern.exec(address)).filter(found => found !== null))
+  const wanted = families.find(found => found.length > 0) ?? []
+  const problems = await Promise.all(wanted.map(([, host = '', port]) => portProblem(host, Number(port))))
+  const problem = problems.find(found => found !== null)
+  if (problem === undefined) return fine('network', 'its ports are free')
+  const text = `network.listen: cannot listen on ${listen.join(', ')}`
+  return fault('network', `${text} (${problem})`, 'stop the other program, or choose other addresses')
 }
 
 async function checkPort(host: string, port: number): Promise<CheckResult> {

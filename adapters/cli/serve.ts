@@ -30,11 +30,17 @@ import { listenForMetrics } from './metrics-listener.ts'
 import { print } from './output.ts'
 import { logProcess } from './process-log.ts'
 import { serverAdapters } from './server-adapters.ts'
-import { type Environment, LEAST_MEMORY_BYTES, readServerSettings, type ServerSettings } from './settings.ts'
+import {
+  BOOTSTRAP_VARIABLE,
+  type Environment,
+  LEAST_MEMORY_BYTES,
+  networkOf,
+  readServerSettings,
+  type ServerSettings,
+} from './settings.ts'
 import { untilSignalled } from './signals.ts'
 import { type Addresses, firstStartLines, type OwnerKey, startLines } from './start-message.ts'
 
-const BOOTSTRAP_VARIABLE = 'HOLDFAST_BOOTSTRAP_KEY'
 const TOO_LITTLE_MEMORY = `the process may use less memory than the minimum of ${LEAST_MEMORY_BYTES} bytes`
 const GATEWAY_WITHOUT_PORT = 'the gateway has no port of its own: content is served on that of the API, pages sandboxed'
 
@@ -108,11 +114,6 @@ export async function serve(args: readonly string[], env: Environment): Promise<
     endLog()
   }
   return true
-}
-
-/** Enables the network by default, unlike an embedded engine. */
-function networkOf({ network }: EngineConfig): NonNullable<EngineConfig['network']> {
-  return { enabled: true, ...network }
 }
 
 function withConsole(settings: ServerSettings, isUnwanted: boolean): ServerSettings {

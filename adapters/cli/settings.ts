@@ -10,6 +10,9 @@ import { serverAdapters } from './server-adapters.ts'
 
 export type { Environment } from '../../src/index.ts'
 
+/** Environment variable with an API key of the owner. */
+export const BOOTSTRAP_VARIABLE = 'HOLDFAST_BOOTSTRAP_KEY'
+
 export interface Settings {
   /** Absolute path. */
   dataDir: string
@@ -93,7 +96,7 @@ export function readServerSettings(
     logLevel: readLogLevel(given(env.HOLDFAST_LOG_LEVEL) ?? DEFAULT_LOG_LEVEL),
     metricsReaders: readMetricsReaders(env),
     metricsAddress: readMetricsAddress(given(env.HOLDFAST_METRICS_LISTEN)),
-    bootstrapKey: given(env.HOLDFAST_BOOTSTRAP_KEY),
+    bootstrapKey: given(env[BOOTSTRAP_VARIABLE]),
     memoryBytes: readMemory(given(env.HOLDFAST_MEMORY_BYTES)) ?? memoryLimit(),
     threadPoolSize: readThreadPoolSize(env.UV_THREADPOOL_SIZE),
   }
@@ -233,4 +236,9 @@ function besideFile(config: EngineConfig, directory: string): EngineConfig {
 /** Treats an empty variable as unset. */
 function given(value: string | undefined): string | undefined {
   return value === '' ? undefined : value
+}
+
+/** Enables the network by default, unlike an embedded engine. */
+export function networkOf({ network }: EngineConfig): NonNullable<EngineConfig['network']> {
+  return { enabled: true, ...network }
 }

@@ -14,7 +14,8 @@ interface NodeRow {
   state: NodeState
 }
 
-type Joining = Pick<SharedOptions, 'address' | 'clusterNodes' | 'newSecret'> & { run: string }
+type Place = Pick<SharedOptions, 'address' | 'clusterNodes'>
+type Joining = Place & Pick<SharedOptions, 'newSecret'> & { run: string }
 
 /**
  * Registers a data directory as a node, in the transaction of `sql`. A new directory gets the next number. Rows of nodes
@@ -23,22 +24,10 @@ type Joining = Pick<SharedOptions, 'address' | 'clusterNodes' | 'newSecret'> & {
  * @returns `returned` is the set-back for which such a node offers its content; null for other directories
  * @throws HoldfastError `CONFIG_INVALID` if the database belongs to other directories, or the node was given up
  */
-export async function joinFleet(sql: Sql, directory: NodeName, { address, clusterNodes, newSecret, run }: Joining) {
+export async function joinFleet(sql: Sql, directory: NodeName, joining: Joining) {
+  const { address, clusterNodes, newSecret, run } = joining
   await sql.run('LOCK TABLE nodes IN EXCLUSIVE MODE')
-  if ((await sql.first('SELECT 1 FROM moves LIMIT 1')) !== undefined) {
-    throw new HoldfastError(
-      'CONFIG_INVALID',
-      'database: the catalogue of another data directory is being moved into it',
-    )
-  }
-  const all = await sql.all<NodeRow>('SELECT name, number, id, state FROM nodes')
-  const own = all.find(({ name }) => name === directory.known)
-  const lost = lostNode(all, own, directory)
-  checkClusters(all, address, clusterNodes)
-  checkOthers(
-    all.filter(other => other !== own && !isGivenUp(other)),
-    address,
-  )
+  const { all, own, lost } = await checkJoin(sql, directory, joining)
   const name = directory.known === null || (lost !== null && lost === own) ? directory.make() : directory.known
   const returned = lost === null ? null : await noteReturn(sql, lost, name)
   const number = all.find(node => node.name === name)?.number ?? Math.max(-1, ...all.map(node => node.number)) + 1
@@ -61,6 +50,31 @@ export async function joinFleet(sql: Sql, directory: NodeName, { address, cluste
   const secret = kept?.secret ?? newSecret()
   if (kept === undefined) await sql.run('INSERT INTO fleet_secret (secret) VALUES ($1)', [secret])
   return { name, number, secret, returned }
+}
+
+/**
+ * Checks whether the data directory may join, and changes nothing.
+ *
+ * @throws HoldfastError `CONFIG_INVALID` as {@link joinFleet} does
+ */
+export async function checkJoin(sql: Sql, directory: NodeName, { address, clusterNodes }: Place) {
+  if (
+    (await sql.first('SELECT 1 FROM moves WHERE node IS DISTINCT FROM $1 LIMIT 1', [directory.known])) !== undefined
+  ) {
+    throw new HoldfastError(
+      'CONFIG_INVALID',
+      'database: the catalogue of another data directory is being moved into it',
+    )
+  }
+  const all = await sql.all<NodeRow>('SELECT name, number, id, state FROM nodes')
+  const own = all.find(({ name }) => name === directory.known)
+  const lost = lostNode(all, own, directory)
+  checkClusters(all, address, clusterNodes)
+  checkOthers(
+    all.filter(other => other !== own && !isGivenUp(other)),
+    address,
+  )
+  return { all, own, lost }
 }
 
 function isGivenUp({ state }: NodeRow): boolean {

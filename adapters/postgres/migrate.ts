@@ -27,13 +27,7 @@ export function migrate(database: Postgres, migrations: readonly Migration[], ma
     await sql.run(
       'CREATE TABLE IF NOT EXISTS schema_versions (version INTEGER PRIMARY KEY, tolerated BOOLEAN NOT NULL)',
     )
-    const found = await sql.all<{ version: number; tolerated: boolean }>(
-      'SELECT version, tolerated FROM schema_versions ORDER BY version',
-    )
-    const newer = found.slice(migrations.length)
-    if (newer.length > 1 || newer.some(({ tolerated }) => !tolerated)) {
-      throw new HoldfastError('DATA_DIR_NEWER', 'the database was written by a newer version of Holdfast')
-    }
+    const found = await schemaVersions(sql, migrations)
     if (!mayMigrate && found.length === 0) {
       throw new HoldfastError(
         'CONFIG_INVALID',
@@ -47,6 +41,22 @@ export function migrate(database: Postgres, migrations: readonly Migration[], ma
     for (const [i, migration] of migrations.entries()) if (i >= found.length) await apply(sql, i + 1, migration)
     return Math.max(found.length, migrations.length)
   })
+}
+
+/**
+ * Returns the migrations that a database has had, oldest first.
+ *
+ * @throws HoldfastError `DATA_DIR_NEWER` if this node cannot work with the version of the schema
+ */
+export async function schemaVersions(sql: Sql, migrations: readonly Migration[]) {
+  const found = await sql.all<{ version: number; tolerated: boolean }>(
+    'SELECT version, tolerated FROM schema_versions ORDER BY version',
+  )
+  const newer = found.slice(migrations.length)
+  if (newer.length > 1 || newer.some(({ tolerated }) => !tolerated)) {
+    throw new HoldfastError('DATA_DIR_NEWER', 'the database was written by a newer version of Holdfast')
+  }
+  return found
 }
 
 async function apply(sql: Sql, version: number, { sql: text, isTolerated }: Migration): Promise<void> {

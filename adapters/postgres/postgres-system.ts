@@ -1,4 +1,5 @@
 import type { CatalogueSystem, ConnectedCatalogue, MoveTarget } from '../../src/catalogue/catalogue-system.ts'
+import { checkOpen } from './check-open.ts'
 import { forgetSealed, sealedIn } from './lost-secrets.ts'
 import { isKnownTo, moveIn, takeUp } from './move-in.ts'
 import type { Postgres } from './postgres.ts'
@@ -12,6 +13,7 @@ const MOVE_ANSWER_MS = 3_600_000
 
 export const postgresSystem: CatalogueSystem = {
   open: openShared,
+  check: checkOpen,
   connect: async url => connected(await openMigrated({ url }, false)),
   connectToMove: async url => target(await openMigrated({ url, answerMs: MOVE_ANSWER_MS })),
 }

@@ -100,7 +100,7 @@ export async function openMigrated(options: PostgresOptions, mayMigrate = true):
   return Postgres.open(options)
 }
 
-async function checkVersion(database: Postgres): Promise<void> {
+export async function checkVersion(database: Postgres): Promise<void> {
   const text = `SELECT current_setting('server_version_num')::integer AS version`
   const found = await database.reading.first<{ version: number }>(text)
   if ((found?.version ?? 0) >= 150_000) return

@@ -17,6 +17,13 @@ export interface CatalogueSystem {
    */
   open(options: SharedOptions, name: NodeName): Promise<SharedCatalogue>
   /**
+   * Checks whether {@link open} would refuse a data directory. Changes nothing and takes no lock, so it does not find
+   * out whether a copy of the directory is in use.
+   *
+   * @throws HoldfastError with the same codes as {@link open}
+   */
+  check(options: OpenCheck, name: NodeName): Promise<void>
+  /**
    * Connects to a catalogue for a command, without migrating its schema. The caller closes the connection.
    *
    * @throws HoldfastError with the same codes as {@link open}
@@ -24,6 +31,11 @@ export interface CatalogueSystem {
   connect(url: string): Promise<ConnectedCatalogue>
   /** Connects to the database that a move copies into, and migrates its schema. The caller closes the connection. */
   connectToMove(url: string): Promise<MoveTarget>
+}
+
+export interface OpenCheck extends Pick<SharedOptions, 'url' | 'address' | 'clusterNodes'> {
+  /** Throws if the sealing key of the directory is not the expected key, which is null if the database has none yet. */
+  checkKey: (expected: string | null) => void
 }
 
 /** A connection that does not register a node. */

@@ -5,6 +5,7 @@ import { foreignContent, placeOf } from '../disk/data-directory.ts'
 import { makeDirectory } from '../disk/make-directory.ts'
 import { OWNERS_DIRECTORY } from '../disk/node-file-system.ts'
 import { replaceFile } from '../disk/replace-file.ts'
+import { checkWritable } from '../disk/writable.ts'
 import type { ClusterDefinition } from '../domain/cluster.ts'
 import { HoldfastError } from '../domain/errors.ts'
 import { fileErrorCode } from '../domain/file-system.ts'
@@ -84,7 +85,16 @@ export async function clusterDirectories(
 export function checkClusterDirectories(
   ...args: Parameters<typeof clusterDirectories>
 ): Array<Omit<ClusterDirectory, 'backendId'> & { backendId: number | null }> {
-  return checkDirectories(...args).found
+  const { found } = checkDirectories(...args)
+  for (const { path, isMarked, refuse } of found) {
+    if (isMarked) continue
+    try {
+      checkWritable(path)
+    } catch (cause) {
+      refuse(unusable(cause))
+    }
+  }
+  return found
 }
 
 function checkDirectories(
@@ -196,9 +206,13 @@ async function identify(database: Database, path: string, refuse: Refuse): Promi
     makeDirectory(path, OWNERS_DIRECTORY)
     await replaceFile(join(path, IDENTITY), `${identity}\n`)
   } catch (cause) {
-    return refuse(`cannot be used: ${cause instanceof Error ? cause.message : String(cause)}. ${REMEDY}`)
+    return refuse(unusable(cause))
   }
   return id
+}
+
+function unusable(cause: unknown): string {
+  return `cannot be used: ${cause instanceof Error ? cause.message : String(cause)}. ${REMEDY}`
 }
 
 function readIdentity(path: string, refuse: Refuse): string | null {

@@ -54,9 +54,9 @@ function openKey(database: Database, dataDir: string, expected: string | null): 
   })
 }
 
-/** Refuses the key as {@link openDataKey} does, but creates none. @throws HoldfastError `DATA_DIR_UNUSABLE` */
-export function checkDataKey(database: Database, dataDir: string): void {
-  presentKey(join(dataDir, DATA_KEY), knownKey(database), null)
+/** Refuses the key as {@link openDataKey} and {@link openFleetKey} do, but creates none. @throws HoldfastError as they do */
+export function checkDataKey(database: Database, dataDir: string, expected: string | null = null): void {
+  presentKey(join(dataDir, DATA_KEY), knownKey(database), expected)
 }
 
 /** Returns null if the key does not exist yet and may be created. */

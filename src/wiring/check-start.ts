@@ -1,14 +1,14 @@
-import { accessSync, constants, existsSync, readdirSync, statSync } from 'node:fs'
+import { statSync } from 'node:fs'
 import { join } from 'node:path'
 import { SecretsFile } from '../access/sessions/secrets-file.ts'
 import type { EngineOptions } from '../api.ts'
-import { loadSystem } from '../catalogue/catalogue-system.ts'
 import { openRemotes } from '../clusters/remote-clusters.ts'
 import { BlockFiles } from '../content/block-files.ts'
 import { checkBlocksThere } from '../content/expected-blocks.ts'
 import { checkImportRoots } from '../content/import-roots.ts'
 import { directoryUnusable, refuseContentWithoutDatabase, refuseUnfinishedRestore } from '../disk/data-directory.ts'
 import { DATABASE, SECRETS, TAKEDOWNS } from '../disk/file-names.ts'
+import { checkWritable } from '../disk/writable.ts'
 import { type HoldfastError, isHoldfastError } from '../domain/errors.ts'
 import { readTakedowns } from '../gateway/policy/takedown-file.ts'
 import { BlockTable } from '../ledger/block-table.ts'
@@ -16,8 +16,8 @@ import { DEFAULT_BACKEND_ID } from '../ledger/blocks.ts'
 import { checkClusterDirectories } from '../ledger/cluster-directories.ts'
 import { checkDataKey } from '../storage/data-key.ts'
 import { Database } from '../storage/database.ts'
-import { connectCatalogue } from './connect-catalogue.ts'
-import { checkCatalogue } from './open-shared-catalogue.ts'
+import { loaders } from './loaders.ts'
+import { checkCatalogue, checkSharedCatalogue } from './open-shared-catalogue.ts'
 import { openSignIn } from './open-sign-in.ts'
 import { type Setup, setupOf } from './setup.ts'
 import { remoteOf, withCaches } from './stores.ts'
@@ -53,6 +53,8 @@ async function checkSetup(setup: Setup, check: Check): Promise<void> {
   await check(() => SecretsFile.read(join(dataDir, SECRETS)))
   await check(() => readTakedowns(join(dataDir, TAKEDOWNS)))
   await check(() => openSignIn(setup))
+  const { network } = config
+  if (network?.enabled === true) await check(async () => (await loaders.networkSettings()).networkSettings(network))
   const database = await check(() => databaseOf(dataDir))
   if (database === undefined) return
   try {
@@ -65,11 +67,10 @@ async function checkSetup(setup: Setup, check: Check): Promise<void> {
 async function checkStores(setup: Setup, database: Database, check: Check): Promise<void> {
   const { dataDir, ownClusters, clusters, catalogueDatabase } = setup
   await check(() => checkDataKey(database, dataDir))
-  const node = await check(() => checkCatalogue(database, catalogueDatabase))
-  if (catalogueDatabase !== null) await check(() => loadSystem(catalogueDatabase.adapter))
-  if (catalogueDatabase !== null && typeof node === 'string') {
-    await check(async () => (await connectCatalogue(database, catalogueDatabase)).catalogue.close())
-  }
+  await check(async () => {
+    checkCatalogue(database, catalogueDatabase)
+    await checkSharedCatalogue(setup, database)
+  })
   const blocks = new BlockTable(database)
   await check(() => checkBlocksThere(new BlockFiles(dataDir), DEFAULT_BACKEND_ID, blocks))
   const remotes = await check(() => openRemotes(ownClusters, setup))
@@ -96,14 +97,11 @@ function databaseOf(dataDir: string): Database {
   return size === 0 ? new Database(':memory:') : new Database(file, { isUntouched: true })
 }
 
-/** @throws HoldfastError `DATA_DIR_UNUSABLE` if a store is a file, or if the user may not write it */
+/** @throws HoldfastError `DATA_DIR_UNUSABLE` if the user may not write the directory and its stores, or create them */
 function checkUsable(dataDir: string): void {
-  for (const name of STORES) {
-    const path = join(dataDir, name)
-    if (!existsSync(path)) continue
+  for (const path of [dataDir, ...STORES.map(name => join(dataDir, name))]) {
     try {
-      readdirSync(path)
-      accessSync(path, constants.R_OK | constants.W_OK | constants.X_OK)
+      checkWritable(path)
     } catch (cause) {
       throw directoryUnusable(dataDir, cause)
     }

@@ -5,7 +5,7 @@ import type { OutageReport, SharedCatalogue } from '../catalogue/shared-catalogu
 import { HoldfastError } from '../domain/errors.ts'
 import { catalogueNode, formerNodes, nameAgain } from '../ledger/catalogue-node.ts'
 import { CataloguePastTable } from '../ledger/catalogue-past.ts'
-import { openDataKey, openFleetKey } from '../storage/data-key.ts'
+import { checkDataKey, openDataKey, openFleetKey } from '../storage/data-key.ts'
 import type { Database } from '../storage/database.ts'
 import type { Setup } from './setup.ts'
 
@@ -32,19 +32,37 @@ export async function openSharedCatalogue(
   }
   const openKey = (expected: string | null): string => openFleetKey(database, dataDir, expected)
   const newSecret = (): Uint8Array => openDataKey(database, dataDir).seal(randomBytes(SECRET_BYTES), FLEET_SECRET)
-  const address = config.node ?? null
   const past = new CataloguePastTable(database)
   const onProblem = (problem: string): void =>
     logger.error({ problem }, 'the catalogue has changed unexpectedly: run reconcile --dry-run')
   const onRefusal = (problem: string): void =>
     logger.error({ problem }, 'this process may not run as its node: it writes nothing, stop it')
-  const clusterNodes = Object.fromEntries(clusters.flatMap(({ id, node }) => (node === undefined ? [] : [[id, node]])))
   const { url, adapter } = catalogueDatabase
   const system = await loadSystem(adapter)
   return system.open(
-    { url, clock, outages, address, clusterNodes, openKey, newSecret, past, onProblem, onRefusal },
-    { known, former: formerNodes(database), isAsNew: config.node?.asNew === true, make },
+    { url, clock, outages, openKey, newSecret, past, onProblem, onRefusal, ...placeOf({ config, clusters }) },
+    { ...nameOf(database, config), make },
   )
+}
+
+function placeOf({ config, clusters }: Pick<Setup, 'config' | 'clusters'>) {
+  const nodes = clusters.flatMap(({ id, node }) => (node === undefined ? [] : [[id, node]]))
+  return { address: config.node ?? null, clusterNodes: Object.fromEntries(nodes) }
+}
+
+function nameOf(database: Database, config: Setup['config']) {
+  return { known: catalogueNode(database), former: formerNodes(database), isAsNew: config.node?.asNew === true }
+}
+
+/** Checks whether the database would refuse the start of this node. @throws HoldfastError as the start does */
+export async function checkSharedCatalogue(setup: Setup, database: Database): Promise<void> {
+  const { dataDir, config, catalogueDatabase } = setup
+  if (catalogueDatabase === null) return
+  const { url, adapter } = catalogueDatabase
+  const system = await loadSystem(adapter)
+  const checkKey = (expected: string | null): void => checkDataKey(database, dataDir, expected)
+  const name = nameOf(database, config)
+  await system.check({ url, checkKey, ...placeOf(setup) }, { ...name, make: () => name.known ?? '' })
 }
 
 /**

@@ -97,6 +97,9 @@ export function setupOf(options: EngineOptions): Setup {
   if (config.reconcile.everyHours === 0 && Object.keys(backends).length > 0) {
     throw new HoldfastError('CONFIG_INVALID', `options: backends: ${uncheckable(0, undefined)}`)
   }
+  if (config.gateway.mode === 'open' && config.network?.enabled !== true) {
+    throw new HoldfastError('CONFIG_INVALID', 'gateway.mode: open needs the network')
+  }
   const clusters = config.clusters ?? knownClusters
   const history = new History(clock, metrics)
   const failures = new RecentFailures(clock)

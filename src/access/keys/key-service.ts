@@ -18,6 +18,7 @@ import type { ScopePolicy } from '../scope-policy.ts'
 import type { SecondFactor } from '../sign-in/second-factor-check.ts'
 import { type ApiKey, toApiKey } from './api-key.ts'
 import { generateSecret, hashSecret, type RandomBytes, randomId, systemRandom } from './api-key-secret.ts'
+import { checkChosenSecret } from './chosen-secret.ts'
 import { type KeyInput, type ParsedKey, parseKeyInput } from './key-input.ts'
 import type { Keys, NewKey } from './keys.ts'
 
@@ -37,8 +38,6 @@ type Confirm = (principal: Principal) => Promise<void>
 const MOST_UPLOAD_TOKENS = 1_000
 /** Lifetime of a key that keeps a sign-in at the console. */
 const CONSOLE_MS = 12 * 60 * 60 * 1_000
-const MIN_CHOSEN_SECRET = 32
-const MAX_CHOSEN_SECRET = 1_024
 const PAGE_ROWS = 1_000
 
 export class KeyService implements Keys {
@@ -102,11 +101,7 @@ export class KeyService implements Keys {
   }
 
   async adopt(accountId: string, name: string, secret: string): Promise<ApiKey> {
-    const isLong = secret.length >= MIN_CHOSEN_SECRET && secret.length <= MAX_CHOSEN_SECRET
-    if (!isLong || secret.trim() !== secret || !/^[\x20-\x7e]+$/.test(secret)) {
-      const length = `${MIN_CHOSEN_SECRET} to ${MAX_CHOSEN_SECRET.toLocaleString('en')}`
-      throw new HoldfastError('VALIDATION', `the key must have ${length} printable ASCII characters`)
-    }
+    checkChosenSecret(secret)
     const now = this.#options.clock.now()
     const wish = parseKeyInput({ name, scopes: SCOPES }, now)
     const row: NewKeyRow = {

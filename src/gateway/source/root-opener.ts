@@ -115,7 +115,7 @@ function originsOf({ content, clock, options, fetcher, network, others }: RootOp
   const pinned = [new PinnedContent(content), ...(others == null ? [] : [others])]
   if (options.mode !== 'open') return pinned
   if (network !== undefined) return [...pinned, network]
-  if (fetcher === null) throw new HoldfastError('CONFIG_INVALID', 'gateway.mode: open needs the network')
+  if (fetcher === null) return pinned
   const timeoutMs = options.retrievalTimeoutSeconds * 1000
   return [...pinned, new NetworkContent(fetcher, clock, timeoutMs)]
 }
