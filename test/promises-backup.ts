@@ -200,6 +200,27 @@ export const backupPromises: readonly KeptPromise[] = [
     test: { file: starts, name: 'is a finding without a start: a missing data.key' },
   },
   {
+    promise: 'doctor finds what PostgreSQL refuses',
+    file: 'src/wiring/check-start.ts',
+    find: '    await checkSharedCatalogue(setup, database)\n',
+    replace: '',
+    test: { file: 'test/wiring/refused-starts-postgres.test.ts', name: 'a node that has retired' },
+  },
+  {
+    promise: 'doctor names the process that owns the data directory',
+    file: 'adapters/cli/doctor-start.ts',
+    find: 'isRunning ? null : ownerOf(dataDir)',
+    replace: 'null',
+    test: { file: 'test/adapters/cli/doctor-start.test.ts', name: 'names the process that owns the data directory' },
+  },
+  {
+    promise: 'doctor listens where the network would',
+    file: 'adapters/cli/doctor-command.ts',
+    find: ', await checkNetworkPorts(settings)]',
+    replace: ']',
+    test: { file: 'test/adapters/cli/doctor-start.test.ts', name: 'a port of the network that is taken' },
+  },
+  {
     promise: 'doctor runs the checks of a start',
     file: 'adapters/cli/doctor-command.ts',
     find: '      checkStart(settings, env, version !== null),\n',
