@@ -200,6 +200,13 @@ export const backupPromises: readonly KeptPromise[] = [
     test: { file: starts, name: 'is a finding without a start: a missing data.key' },
   },
   {
+    promise: 'SQLite writes its temporary files to the data directory',
+    file: 'adapters/cli/main.ts',
+    find: 'process.env.SQLITE_TMPDIR ||= temporaryFilesOf(process.argv.slice(2), process.env)\n',
+    replace: 'temporaryFilesOf([], {})\n',
+    test: { file: 'test/adapters/cli/hardened.test.ts', name: 'compact writes its temporary files' },
+  },
+  {
     promise: 'doctor finds what PostgreSQL refuses',
     file: 'src/wiring/check-start.ts',
     find: '    await checkSharedCatalogue(setup, database)\n',

@@ -62,6 +62,7 @@ export const LONG_TESTS: Readonly<Record<string, readonly string[]>> = {
     'test/adapters/cli/compile-cache.test.ts',
     'test/adapters/cli/doctor-start.test.ts',
     'test/adapters/cli/export.test.ts',
+    'test/adapters/cli/hardened.test.ts',
     'test/adapters/cli/gateway-port.test.ts',
     'test/adapters/cli/owner.test.ts',
     'test/adapters/cli/ready.test.ts',

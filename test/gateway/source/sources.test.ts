@@ -120,10 +120,6 @@ test('content of no provider is 404, and late content is 503', async () => {
   expect(state.open).toBe(0)
 })
 
-test('the mode open without a network is CONFIG_INVALID', () => {
-  expect(() => world.gateway({ mode: 'open' }, { fetcher: null })).toThrow(/gateway.mode/)
-})
-
 test('content that is being fetched is 503 with its progress', async () => {
   const cid = await elsewhere.addFile('coming')
   const arrivalOf = (asked: CID) => (asked.equals(cid) ? { blocks: 7, bytes: 1234 } : null)
