@@ -234,6 +234,62 @@ const promises: readonly KeptPromise[] = [
     replace: 'when: `c.root_id IS NOT NULL`,',
     test: rule('random play 2'),
   },
+  {
+    promise: 'two processes do not start as one node',
+    file: 'adapters/postgres/node-claim.ts',
+    find: 'SELECT pg_advisory_lock(${LOCK}), pg_backend_pid()',
+    replace: 'SELECT pg_advisory_lock_shared(${LOCK}), pg_backend_pid()',
+    test: { file: 'test/adapters/postgres/node-claim.test.ts', name: 'does not start while another process' },
+  },
+  {
+    promise: 'a catalogue moves only into an empty database',
+    file: 'adapters/postgres/move-in.ts',
+    find: 'if ((await sql.first(`SELECT 1 FROM ${name} LIMIT 1`)) === undefined) continue',
+    replace: 'continue',
+    test: { file: 'test/adapters/postgres/move-in.test.ts', name: 'is refused by a database that has rows' },
+  },
+  {
+    promise: 'a failed record of a lost node stays failed',
+    file: 'adapters/postgres/postgres-lost-content.ts',
+    find: "    if (record.status === 'failed') return { record, kind: 'kept' }\n",
+    replace: '',
+    test: { file: 'test/adapters/postgres/postgres-lost-content.test.ts', name: 'stay failed if they' },
+  },
+  {
+    promise: 'no node retires while one of the two is down',
+    file: 'adapters/postgres/begin-retirement.ts',
+    find: 'if (!isThere) throw',
+    replace: "if (!isThere && id === '') throw",
+    test: { file: 'test/adapters/postgres/postgres-retirements.test.ts', name: 'a node retires only if both' },
+  },
+  {
+    promise: 'nodes read a takedown that is put again',
+    file: 'adapters/postgres/postgres-takedowns.ts',
+    find: "await sql.run('DELETE FROM takedowns WHERE cid = $1 AND path = $2 AND lifted_at IS NOT NULL', [cid, path])",
+    replace: '',
+    test: { file: 'test/adapters/postgres/takedowns.test.ts', name: 'lists a takedown last' },
+  },
+  {
+    promise: 'a new sealing key replaces a lost one',
+    file: 'adapters/postgres/lost-secrets.ts',
+    find: "'signing_keys', 'sealing_key'",
+    replace: "'signing_keys'",
+    test: { file: 'test/adapters/postgres/takedowns.test.ts', name: 'forgets its sealing key' },
+  },
+  {
+    promise: 'a node notices that its database is on another server',
+    file: 'adapters/postgres/database-past.ts',
+    find: "    if (past.system !== known.system) return 'the database is on another server than before'\n",
+    replace: '',
+    test: { file: 'test/adapters/postgres/database-past.test.ts', name: 'tells another system' },
+  },
+  {
+    promise: 'commits of one transaction use a token no more often than allowed',
+    file: 'adapters/postgres/locked-tokens.ts',
+    find: 'left <= (this.#taken.get(id) ?? 0)',
+    replace: 'left <= 0',
+    test: { file: 'test/adapters/postgres/commit-batches.test.ts', name: 'take the uses of an upload token' },
+  },
 ]
 
 /** More promises of the catalogue in PostgreSQL. They need a server. */

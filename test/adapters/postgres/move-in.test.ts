@@ -164,6 +164,20 @@ describe('a moved catalogue', needsPostgres, () => {
       expect(counted).toEqual(NEW_TABLES)
     })
   })
+
+  test('is refused by a database that has rows', async () => {
+    const filled = await Postgres.open({ url: await server.fresh() })
+    const sqlite = new Database(':memory:')
+    try {
+      await migrate(filled, migrations)
+      await filled.command("INSERT INTO takedowns (cid, path, status, reason, at) VALUES ('c', '', 410, '', 1)")
+      const into = { node: 'node', onProgress: () => undefined }
+      await expect(moveIn(filled, new SqliteMovedCatalogue(sqlite), into)).rejects.toMatchObject({ code: 'CONFLICT' })
+    } finally {
+      sqlite.close()
+      await filled.close()
+    }
+  })
 })
 
 const ALL_TRIGGERS = "SELECT name FROM sqlite_schema WHERE type = 'trigger'"

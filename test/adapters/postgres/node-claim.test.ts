@@ -56,6 +56,16 @@ describe('a process that was cut off from the database', needsPostgres, () => {
     }
   }
 
+  test('does not start while another process has its lock', async () => {
+    const [first, second] = [await database.connection(), await database.connection()]
+    try {
+      await new NodeClaim('here').take(first)
+      await expect(new NodeClaim('here').take(second)).rejects.toMatchObject({ code: 'DATA_DIR_IN_USE' })
+    } finally {
+      for (const connection of [first, second]) connection.release(true)
+    }
+  })
+
   test('writes nothing if its node was given up meanwhile', async () => {
     await withCutOff(async ({ problem, write, logged, checks }) => {
       await new Nodes(database, new ManualClock(), 'here').forget('cut off', { isReplaced: true })

@@ -120,6 +120,17 @@ describe('records of a lost node', needsPostgres, () => {
     })
   })
 
+  test('stay failed if they have failed before', async () => {
+    await filledWith(database, { name: 'lost', account: 'one', records: 1 })
+    await database.command("UPDATE records SET status = 'failed'")
+    await new Nodes(database, new ManualClock(), 'here').forget('lost')
+    await withNode(database, 'here', async node => {
+      const { lost } = postgresContent(database, node.ledger, { name: 'here', number: 0 }).work
+      await pass(lost, () => 0, true)
+    })
+    expect(await count("records WHERE status = 'failed' AND fetch_id IS NULL")).toBe(1)
+  })
+
   test('wait for transactions that began before the node was given up', async () => {
     await filledWith(database, { name: 'lost', account: 'one', records: 1 })
     const late = await database.connection()

@@ -186,6 +186,17 @@ describe('content of a retiring node', needsPostgres, () => {
     expect(await countOf("nodes WHERE state = 'retiring' AND retire_to = 'next'")).toBe(2)
   })
 
+  test('a node retires only if both nodes are up', async () => {
+    await database.command("UPDATE nodes SET seen_at = now(), clusters = '{}'")
+    for (const name of ['old', 'new']) {
+      await database.command("UPDATE nodes SET seen_at = now() - interval '1 hour', state = 'active' WHERE name = $1", [
+        name,
+      ])
+      await expect(beginRetirement(database, 'old', 'new')).rejects.toThrow(`the node ${name} is down: start it first`)
+      await database.command('UPDATE nodes SET seen_at = now() WHERE name = $1', [name])
+    }
+  })
+
   test('a DAG that the other node already has stays one root', async () => {
     await bothNodes(async (from, to) => {
       await commit(to, [record('own', { clusterId: 'there' })])
