@@ -14,27 +14,32 @@ const MAIN = resolve(import.meta.dirname, '../../../adapters/cli/main.ts')
 const KEY = 'k'.repeat(40)
 /** A user without a home directory and without an entry in `/etc/passwd`. */
 const USER = 54_321
-/** Runs `$@` with a read-only file system except for `$1`, as a user without capabilities. */
+/** Runs `$@` with a read-only file system except for `$1`, without capabilities. */
 const HARDENED = `
   mount --bind "$1" "$1" || exit 99
   for place in $(awk '{ print $5 }' /proc/self/mountinfo); do
     case $place in /proc*|/sys*|"$1"*) ;; *) mount -o remount,ro,bind "$place" 2>/dev/null ;; esac
   done
   shift
+  user=$1
+  shift
   cd /
-  exec setpriv --reuid ${USER} --regid ${USER} --clear-groups --no-new-privs --bounding-set=-all --inh-caps=-all "$@"`
+  exec setpriv "--reuid=$user" "--regid=$user" --clear-groups --no-new-privs --bounding-set=-all --inh-caps=-all "$@"`
 
-function hardened(directory: string, args: readonly string[]): [string, string[]] {
+function hardened(directory: string, args: readonly string[], user = USER): [string, string[]] {
   const command = [process.execPath, MAIN, ...args]
-  return ['unshare', ['--mount', '--propagation', 'private', 'sh', '-c', HARDENED, 'sh', directory, ...command]]
+  return [
+    'unshare',
+    ['--mount', '--propagation', 'private', 'sh', '-c', HARDENED, 'sh', directory, String(user), ...command],
+  ]
 }
 
 const isPossible = spawnSync('unshare', ['--mount', 'setpriv', '--version']).status === 0 && process.getuid?.() === 0
 const needsNamespaces = needs(isPossible, 'only root can make namespaces')
 
 /** Runs a command without any variable of this process. Returns its output. */
-async function run(directory: string, args: readonly string[]): Promise<string> {
-  const [file, given] = hardened(directory, args)
+async function run(directory: string, args: readonly string[], user = USER): Promise<string> {
+  const [file, given] = hardened(directory, args, user)
   return new Promise((done, fail) => {
     execFile(file, given, { env: { PATH: process.env.PATH } }, (error, stdout) => (error ? fail(error) : done(stdout)))
   })
@@ -93,7 +98,6 @@ test('compact writes its temporary files to the data directory', { timeout: 120_
       const row = db.prepare('INSERT INTO filling VALUES (randomblob(1000000))')
       for (let i = 0; i < 40; i++) row.run()
     })
-    spawnSync('chown', ['-R', `${USER}:${USER}`, data])
-    expect(await run(data, ['compact', '--data-dir', data])).toContain('database')
+    expect(await run(data, ['compact', '--data-dir', data], 0)).toContain('database')
   }),
 )
