@@ -310,10 +310,12 @@ describe('architecture', () => {
     const adapterOf = (path: string): string => path.split('/').slice(0, 2).join('/')
     const names = [
       'byte-text',
+      'chosen-secret',
       'clock',
       'errors',
       'host-name',
       'known-fields',
+      'listen-addresses',
       'near-names',
       'public-notice',
       'sources',

@@ -1,4 +1,4 @@
-import { networkSettings } from '../../src/network/network-settings.ts'
+import { listenAddresses } from '../../src/domain/listen-addresses.ts'
 import { type CheckResult, fault, fine, warning } from './check-result.ts'
 import { listenerOf, portProblem } from './port-check.ts'
 import { networkOf, type ServerSettings } from './settings.ts'
@@ -30,7 +30,7 @@ const FAMILIES = [/^\/ip4\/([^/]+)\/tcp\/([1-9]\d*)/, /^\/ip6\/([^/]+)\/tcp\/([1
 export async function checkNetworkPorts({ config }: ServerSettings): Promise<CheckResult> {
   const network = networkOf(config)
   if (network.enabled !== true) return fine('network', 'off')
-  const { listen } = networkSettings(network)
+  const listen = listenAddresses(network)
   const families = FAMILIES.map(pattern => listen.map(address => pattern.exec(address)).filter(found => found !== null))
   const wanted = families.find(found => found.length > 0) ?? []
   const problems = await Promise.all(wanted.map(([, host = '', port]) => portProblem(host, Number(port))))

@@ -1,6 +1,6 @@
 import { readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
-import { checkChosenSecret } from '../../src/access/keys/chosen-secret.ts'
+import { checkChosenSecret } from '../../src/domain/chosen-secret.ts'
 import { isHoldfastError, startRefusals } from '../../src/index.ts'
 import { openTelemetry } from '../opentelemetry/index.ts'
 import { type CheckResult, fault, fine } from './check-result.ts'

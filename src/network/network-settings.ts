@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import type { NetworkConfig } from '../config/engine-options.ts'
 import { HoldfastError } from '../domain/errors.ts'
+import { listenAddresses } from '../domain/listen-addresses.ts'
 import { withoutTrailingSlashes } from '../domain/trailing-slashes.ts'
 import { type PeerAddress, parseAddress, peerAddress } from './addresses.ts'
 
@@ -22,9 +23,6 @@ export interface NetworkSettings {
   allowPrivateOrigins: boolean
 }
 
-const LOOPBACK = ['/ip4/127.0.0.1/tcp/0']
-/** IPFS nodes usually listen on port 4001. */
-const ALL_INTERFACES = ['/ip4/0.0.0.0/tcp/4001', '/ip6/::/tcp/4001']
 const PUBLIC_DHT = '/ipfs/kad/1.0.0'
 const PRIVATE_DHT = '/ipfs/lan/kad/1.0.0'
 /** The operators plan to switch these nodes off on 30 September 2026. No node should rely on these nodes alone. */
@@ -40,7 +38,7 @@ export function networkSettings(config: NetworkConfig): NetworkSettings {
   const { bootstrap = [], peers = [] } = config
   return {
     network: isPublic ? 'public' : `private ${digestOf([...bootstrap, ...peers].toSorted())}`,
-    listen: checked('listen', config.listen ?? (isPublic ? ALL_INTERFACES : LOOPBACK)),
+    listen: checked('listen', listenAddresses(config)),
     announce: checked('announce', config.announce ?? []),
     bootstrap: peersOf('bootstrap', config.bootstrap ?? (isPublic ? PUBLIC_BOOTSTRAP : [])),
     usesOnlyPublicBootstrap: isPublic && config.bootstrap === undefined && peers.length === 0,

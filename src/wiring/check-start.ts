@@ -14,9 +14,9 @@ import { readTakedowns } from '../gateway/policy/takedown-file.ts'
 import { BlockTable } from '../ledger/block-table.ts'
 import { DEFAULT_BACKEND_ID } from '../ledger/blocks.ts'
 import { checkClusterDirectories } from '../ledger/cluster-directories.ts'
+import { networkSettings } from '../network/network-settings.ts'
 import { checkDataKey } from '../storage/data-key.ts'
 import { Database } from '../storage/database.ts'
-import { loaders } from './loaders.ts'
 import { checkCatalogue, checkSharedCatalogue } from './open-shared-catalogue.ts'
 import { openSignIn } from './open-sign-in.ts'
 import { type Setup, setupOf } from './setup.ts'
@@ -54,7 +54,7 @@ async function checkSetup(setup: Setup, check: Check): Promise<void> {
   await check(() => readTakedowns(join(dataDir, TAKEDOWNS)))
   await check(() => openSignIn(setup))
   const { network } = config
-  if (network?.enabled === true) await check(async () => (await loaders.networkSettings()).networkSettings(network))
+  if (network?.enabled === true) await check(() => networkSettings(network))
   const database = await check(() => databaseOf(dataDir))
   if (database === undefined) return
   try {

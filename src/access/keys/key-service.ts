@@ -7,6 +7,7 @@ import {
   type NewKeyRow,
 } from '../../catalogue/key-store.ts'
 import type { Page } from '../../catalogue/page.ts'
+import { checkChosenSecret } from '../../domain/chosen-secret.ts'
 import type { Clock } from '../../domain/clock.ts'
 import { HoldfastError } from '../../domain/errors.ts'
 import type { CredentialCache } from '../credentials/credential-cache.ts'
@@ -18,7 +19,6 @@ import type { ScopePolicy } from '../scope-policy.ts'
 import type { SecondFactor } from '../sign-in/second-factor-check.ts'
 import { type ApiKey, toApiKey } from './api-key.ts'
 import { generateSecret, hashSecret, type RandomBytes, randomId, systemRandom } from './api-key-secret.ts'
-import { checkChosenSecret } from './chosen-secret.ts'
 import { type KeyInput, type ParsedKey, parseKeyInput } from './key-input.ts'
 import type { Keys, NewKey } from './keys.ts'
 

@@ -1,4 +1,4 @@
-import { HoldfastError } from '../../domain/errors.ts'
+import { HoldfastError } from './errors.ts'
 
 const SHORTEST = 32
 const LONGEST = 1_024
