@@ -3,6 +3,7 @@ import { first, run } from '../../src/catalogue/rules/driver.ts'
 import { insertFetch } from '../../src/catalogue/rules/fetch-rows.ts'
 import { wantPlacement } from '../../src/catalogue/rules/placement-rules.ts'
 import { COUNT_UNFINISHED, SET_WAITING } from '../../src/catalogue/rules/record-statements.ts'
+import { overStorage } from '../../src/catalogue/rules/storage-quota.ts'
 import { HoldfastError } from '../../src/domain/errors.ts'
 import { checkTransition, type StatusReason } from '../../src/domain/pin-status.ts'
 import type { DagIdentity } from '../../src/ipld/cid.ts'
@@ -184,7 +185,7 @@ export class ContentChange {
     if (hold === null || hold.rootId === null) throw new NeedsHold('the content has no hold')
     if (existing === undefined) await this.checkPinCount(record.accountId, limits, now)
     if (!(await this.fits(record.accountId, dag, limits.maxStorageBytes))) {
-      throw new HoldfastError('QUOTA_EXCEEDED', `the plan allows ${limits.maxStorageBytes} bytes of storage`)
+      throw new HoldfastError('QUOTA_EXCEEDED', overStorage(limits))
     }
     if (existing !== undefined) {
       const fulfilled = await this.fulfil(existing, hold, backendId, now)

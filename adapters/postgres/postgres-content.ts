@@ -2,6 +2,7 @@ import type { Offers } from '../../src/catalogue/offers.ts'
 import type { Retirements } from '../../src/catalogue/retirements.ts'
 import { fileRules } from '../../src/catalogue/rules/file-rules.ts'
 import { reconciliationRules } from '../../src/catalogue/rules/reconciliation-rules.ts'
+import { stopRules } from '../../src/catalogue/rules/stop-rules.ts'
 import type { NodeWork, SharedContent } from '../../src/catalogue/shared-catalogue.ts'
 import { type Clock, systemClock } from '../../src/domain/clock.ts'
 import type { CatalogueHolds } from '../../src/ledger/catalogue-holds.ts'
@@ -38,6 +39,7 @@ export function postgresContent(
     ...postgresRecords(parts, clock),
     fetches: postgresFetches(parts),
     files: fileRules(driver),
+    stops: stopRules(driver, name),
     placements: postgresPlacements(parts),
     reconciliation: reconciliationRules(driver, reconciliation),
   }

@@ -1,3 +1,6 @@
+import { IS_GIVEN_UP } from './node-states.ts'
+import { NEWEST_SET_BACK } from './schema-set-backs.ts'
+
 const same = (one: string, other: string) =>
   `${one}.account_id = ${other}.account_id AND ${one}.multihash = ${other}.multihash AND ${one}.codec = ${other}.codec`
 const live = (of: string) => `SELECT 1 FROM records r WHERE ${same('r', of)} AND r.root_id IS NOT NULL`
@@ -23,7 +26,7 @@ const gained = (rows: string) =>
   change('-', {
     from: `${rows} c ${WITH_REMOVED}`,
     charge: 'kept.charge',
-    when: `c.root_id IS NOT NULL AND NOT EXISTS (${live('c')} AND r.id <> ALL (ARRAY(SELECT id FROM ${rows})))`,
+    when: `c.root_id IS NOT NULL AND NOT EXISTS (${live('c')} AND r.id NOT IN (SELECT id FROM ${rows}))`,
   })
 const lost = (rows: string) =>
   change('+', {
@@ -36,7 +39,7 @@ const removedChange = (sign: '+' | '-', rows: string) =>
     from: `${rows} c`,
     charge: 'c.charge',
     when: `c.root_id IS NOT NULL AND NOT EXISTS (${live('c')})
-      AND NOT EXISTS (${removed('c')} AND k.id <> ALL (ARRAY(SELECT id FROM ${rows})))`,
+      AND NOT EXISTS (${removed('c')} AND k.id NOT IN (SELECT id FROM ${rows}))`,
   })
 
 function trigger(name: string, { on, rows, does }: { on: string; rows: string; does: string }): string {
@@ -47,6 +50,31 @@ function trigger(name: string, { on, rows, does }: { on: string; rows: string; d
   END $$;
   CREATE TRIGGER ${name} AFTER ${on} REFERENCING ${rows} FOR EACH STATEMENT EXECUTE FUNCTION ${name}();`
 }
+
+/**
+ * Returns a query for the rows that have content in one version of the changed rows, and none in the other. A join has
+ * the plan of the first, small change, and would compare each row of a later one with each.
+ */
+function only(rows: string, others: string): string {
+  return `SELECT * FROM ${rows} WHERE root_id IS NOT NULL AND id NOT IN (SELECT id FROM ${others} WHERE root_id IS NOT NULL)`
+}
+
+/** Nodes that delete nothing at the moment. */
+const STOPPED = `
+  SELECT node FROM deletion_stops
+  UNION ALL SELECT name FROM nodes WHERE offered IS DISTINCT FROM (${NEWEST_SET_BACK}) AND NOT ${IS_GIVEN_UP}`
+/** Counts the bytes of deleted rows as released on the nodes that delete nothing. */
+const RELEASED = `
+  IF EXISTS (${STOPPED}) THEN
+    INSERT INTO released_bytes AS known (account_id, node, bytes)
+    SELECT account_id, node, SUM(charge) FROM (
+      SELECT DISTINCT ON (c.account_id, c.multihash, c.codec) c.account_id, h.node, c.charge
+      FROM changed c JOIN holds h ON h.id = c.hold_id
+      WHERE c.root_id IS NOT NULL AND h.node IN (${STOPPED}) AND NOT EXISTS (${live('c')}) AND NOT EXISTS (${removed('c')})
+      ORDER BY c.account_id, c.multihash, c.codec) AS one
+    GROUP BY account_id, node ORDER BY account_id
+    ON CONFLICT (node, account_id) DO UPDATE SET bytes = known.bytes + excluded.bytes;
+  END IF;`
 
 const AS_CHANGED = { INSERT: 'NEW TABLE AS changed', DELETE: 'OLD TABLE AS changed' }
 
@@ -67,9 +95,9 @@ ${trigger('records_kept_changed', {
   on: 'UPDATE ON records',
   rows: 'OLD TABLE AS old_rows NEW TABLE AS new_rows',
   does: `
-    IF EXISTS (SELECT 1 FROM old_rows b JOIN new_rows n ON n.id = b.id WHERE (b.root_id IS NULL) <> (n.root_id IS NULL)) THEN
-      WITH changed AS (SELECT n.* FROM new_rows n JOIN old_rows b ON b.id = n.id WHERE b.root_id IS NULL) ${gained('changed')}
-      WITH changed AS (SELECT b.* FROM old_rows b JOIN new_rows n ON n.id = b.id WHERE n.root_id IS NULL) ${lost('changed')}
+    IF EXISTS (${only('new_rows', 'old_rows')}) OR EXISTS (${only('old_rows', 'new_rows')}) THEN
+      WITH changed AS (${only('new_rows', 'old_rows')}) ${gained('changed')}
+      WITH changed AS (${only('old_rows', 'new_rows')}) ${lost('changed')}
     END IF;`,
 })}
 ${trigger('removed_records_kept_added', {
@@ -86,9 +114,20 @@ ${trigger('removed_records_kept_emptied', {
   on: 'UPDATE ON removed_records',
   rows: 'OLD TABLE AS old_rows NEW TABLE AS new_rows',
   does: `
-    WITH changed AS (SELECT b.* FROM old_rows b JOIN new_rows n ON n.id = b.id WHERE n.root_id IS NULL)
+    WITH changed AS (${only('old_rows', 'new_rows')})
     ${removedChange('-', 'changed')}`,
 })}
+
+  -- Stops of deletion by nodes, and what accounts have released in them.
+  CREATE TABLE deletion_stops (node TEXT COLLATE "C" PRIMARY KEY);
+  CREATE TABLE released_bytes (
+    account_id TEXT COLLATE "C" NOT NULL,
+    node TEXT COLLATE "C" NOT NULL,
+    bytes BIGINT NOT NULL,
+    PRIMARY KEY (node, account_id)
+  );
+${trigger('records_released', { on: 'DELETE ON records', rows: AS_CHANGED.DELETE, does: RELEASED })}
+${trigger('removed_records_released', { on: 'DELETE ON removed_records', rows: AS_CHANGED.DELETE, does: RELEASED })}
 
   UPDATE accounts a SET kept_bytes = sums.bytes FROM (
     SELECT account_id, SUM(charge)::bigint AS bytes FROM (

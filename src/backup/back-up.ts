@@ -2,7 +2,6 @@ import { mkdir, readdir } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { Pace } from '../concurrency/pace.ts'
 import type { BlockFiles } from '../content/block-files.ts'
-import type { Collector } from '../content/collector.ts'
 import { isInside } from '../content/server-directory.ts'
 import { OWNERS_DIRECTORY } from '../disk/node-file-system.ts'
 import { realPathOf } from '../disk/real-path.ts'
@@ -25,7 +24,10 @@ export interface BackupSource {
   copyDatabase(file: string, signal?: AbortSignal): Promise<void>
   /** By backend id. */
   blockFiles: ReadonlyMap<number, BlockFiles>
-  collector: Pick<Collector, 'hold'>
+  deletion: {
+    /** Stops deletion until the caller calls the returned function, exactly once. */
+    hold(): Promise<() => Promise<void>>
+  }
   clock: Clock
   keys(): Promise<KeyFiles>
 }
@@ -146,16 +148,16 @@ class Run {
   }
 
   async run(): Promise<BackupOutcome> {
-    const { blockFiles, collector } = this.#source
+    const { blockFiles, deletion } = this.#source
     // An external cluster may receive content during the backup. In the copied database, this content is only on this
     // node, so keep its blocks.
     const keeping = [...blockFiles.values()].map(files => files.keepAll())
-    const release = await collector.hold()
+    const release = await deletion.hold()
     try {
       await Promise.all(keeping)
       return await this.#whileKept(await lastManifest(this.#to.directory, this.#options.force === true))
     } finally {
-      release()
+      await release()
       for (const end of await Promise.all(keeping)) end()
     }
   }

@@ -1,6 +1,7 @@
 import type { AccountStore } from './account-store.ts'
 import type { AuditStore } from './audit.ts'
 import type { BulkChanges } from './bulk-changes.ts'
+import type { DeletionStops } from './deletion-stops.ts'
 import type { EgressStore } from './egress.ts'
 import type { Fetches } from './fetches.ts'
 import type { IdentityStore } from './identity-store.ts'
@@ -30,6 +31,7 @@ export interface Catalogue {
   audit: AuditStore
   records: Records
   bulk: BulkChanges & UndoPeriods
+  stops: DeletionStops
   fetches: Fetches
   files: Files
   placements: Placements

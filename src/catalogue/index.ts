@@ -31,6 +31,7 @@ export { CHANGE_KEPT_MS, FAILURES_KEPT, MOST_CHANGES, usageWithRemoved } from '.
 export type { BulkEdit, EditRefusal } from './bulk-edits.ts'
 export { editedRecord } from './bulk-edits.ts'
 export type { Catalogue } from './catalogue.ts'
+export type { DeletionStops } from './deletion-stops.ts'
 export type { EgressPayer, EgressRow, EgressStore, SentBytes } from './egress.ts'
 export { MOST_PAYERS, PAYING_ROOTS } from './egress.ts'
 export type { Fetches, FetchFailure, FetchRequest, FetchRow, RequestedPin, StatusChange } from './fetches.ts'

@@ -52,7 +52,10 @@ export interface AccountVersions {
   of(accountId: string): Promise<AccountVersion>
 }
 
-export type SharedContent = Pick<Catalogue, 'records' | 'bulk' | 'fetches' | 'files' | 'placements' | 'reconciliation'>
+export type SharedContent = Pick<
+  Catalogue,
+  'records' | 'bulk' | 'stops' | 'fetches' | 'files' | 'placements' | 'reconciliation'
+>
 
 export interface SharedOptions {
   url: string

@@ -9,6 +9,7 @@ import type { Clock } from '../domain/clock.ts'
 import { HoldfastError } from '../domain/errors.ts'
 import { identityOf } from '../ipld/cid.ts'
 import type { DagSizes } from '../ledger/whole-dag.ts'
+import type { DeletionStop } from './deletion-stop.ts'
 import type { PinChanges } from './pin-changes.ts'
 import { type StoredNames, storedNames } from './pin-names.ts'
 import type { DecidedTarget, PinNames, PinOutcome, PinType, Requester } from './pin-types.ts'
@@ -36,6 +37,7 @@ export interface PinCommitParts {
   records: Records
   clock: Clock
   changes: PinChanges
+  deletion: DeletionStop
   leaveFetch: (fetchId: number) => Promise<void>
 }
 
@@ -91,7 +93,7 @@ export class PinCommit {
           await one.staged?.settle()
           one.staged = await handOver(one.input, one.staged, home)
         }
-        intents.push(this.#intentOf(one.input, names, one.staged, home.id))
+        intents.push(await this.#intentOf(one.input, names, one.staged, home.id))
       }
       const made = await this.#parts.records.commit([...intents, ...partial], token)
       for (const [index, { input, staged }] of all.entries()) if (made[index]?.healed) staged?.store.healed(input.cid)
@@ -102,7 +104,12 @@ export class PinCommit {
     }
   }
 
-  #intentOf(input: CommitInput, names: StoredNames, staged: StagedDag | null, backendId: number): CommitIntent {
+  async #intentOf(
+    input: CommitInput,
+    names: StoredNames,
+    staged: StagedDag | null,
+    backendId: number,
+  ): Promise<CommitIntent> {
     const { requester, target, type, cid, sizes, isAnew = false } = input
     const now = this.#parts.clock.now()
     const dag = identityOf(cid)
@@ -129,7 +136,7 @@ export class PinCommit {
         expiresAt: target.expiresAt,
         createdAt: now,
       },
-      limits: requester.plan,
+      limits: await this.#parts.deletion.lowered(requester.account.id, requester.plan),
       isAnew,
       now,
     }

@@ -18,6 +18,17 @@ function removedChange(row: string, sign: '+' | '-'): string {
     WHERE id = ${row}.account_id AND NOT EXISTS (${LIVE(row)}) AND NOT EXISTS (${REMOVED(row)} AND id <> ${row}.id);`
 }
 
+/** Returns a trigger that counts bytes of a deleted row as released, while deletion is stopped. */
+function released(name: string, { on, when, charge }: { on: string; when: string; charge: string }): string {
+  return `
+  CREATE TRIGGER ${name} AFTER DELETE ON ${on} WHEN ${when} AND EXISTS (SELECT 1 FROM deletion_stops)
+  BEGIN
+    INSERT INTO released_bytes (account_id, node, bytes)
+    SELECT OLD.account_id, '', ${charge} WHERE NOT EXISTS (${LIVE('OLD')}) AND NOT EXISTS (${REMOVED('OLD')})
+    ON CONFLICT (account_id, node) DO UPDATE SET bytes = bytes + excluded.bytes;
+  END;`
+}
+
 /**
  * The kept bytes of each account: the charge of each content that its removed records name and none of its records names,
  * counted once. Triggers count them, so no statement that changes a record can forget them.
@@ -51,4 +62,15 @@ export const keptBytesSchema = `
   BEGIN ${removedChange('NEW', '+')} END;
   CREATE TRIGGER removed_records_kept_gone AFTER DELETE ON removed_records WHEN OLD.root_id IS NOT NULL
   BEGIN ${removedChange('OLD', '-')} END;
+
+  -- Stops of deletion, and what accounts have released in them. The node is empty: the catalogue has only one.
+  CREATE TABLE deletion_stops (node TEXT PRIMARY KEY) STRICT, WITHOUT ROWID;
+  CREATE TABLE released_bytes (
+    account_id TEXT NOT NULL,
+    node TEXT NOT NULL,
+    bytes INTEGER NOT NULL,
+    PRIMARY KEY (node, account_id)
+  ) STRICT, WITHOUT ROWID;
+  ${released('records_released', { on: 'records', when: 'OLD.root_id IS NOT NULL', charge: 'OLD.charge' })}
+  ${released('removed_records_released', { on: 'removed_records', when: 'OLD.root_id IS NOT NULL', charge: 'OLD.charge' })}
 `

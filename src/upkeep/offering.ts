@@ -21,6 +21,8 @@ export interface OfferingParts {
   /** Returns a reader of another node, or null for a node without an address. */
   readerOf: (nodeId: string) => BlockSource | null
   onChanges: (changes: StatusChange[]) => Promise<void>
+  /** Called when this node has offered all of its content. */
+  offered: () => Promise<void>
   clock: Clock
   logger: Logger
 }
@@ -60,14 +62,17 @@ export class Offering {
   }
 
   async #offer(signal: AbortSignal): Promise<void> {
-    const { offers, past, homes, onChanges, clock, logger } = this.#parts
+    const { offers, past, homes, onChanges, offered, clock, logger } = this.#parts
     for (;;) {
       const setBack = await offers.pending()
       if (setBack === null) return
       past.learn(setBack)
       const { isDone, changes } = await offers.walk({ setBack, homes: homes(), limit: BATCH, now: clock.now() })
       await onChanges(changes)
-      if (isDone) logger.info({ setBack: setBack.id }, 'offered all content of this node')
+      if (isDone) {
+        await offered()
+        logger.info({ setBack: setBack.id }, 'offered all content of this node')
+      }
       signal.throwIfAborted()
       if (turnSpent()) await nextTurn(signal)
     }

@@ -1,7 +1,7 @@
 import { Backups } from '../backup/backups.ts'
 import { keysOf } from '../backup/key-directory.ts'
 import type { Lifecycle } from './container.ts'
-import type { ContentModule } from './content-module.ts'
+import type { PinsModule } from './pins-module.ts'
 import type { Setup } from './setup.ts'
 import type { StorageModule } from './storage-module.ts'
 
@@ -11,13 +11,13 @@ export interface BackupModule extends Lifecycle {
 
 export function makeBackup(
   { dataDir, clock, longRuns, metrics, config }: Setup,
-  { storage, content }: { storage: StorageModule; content: ContentModule },
+  { storage, pins }: { storage: StorageModule; pins: PinsModule },
 ): BackupModule {
   const { blockFiles, database, datastore } = storage
   const source = {
     dataDir,
     blockFiles,
-    collector: content.collector,
+    deletion: pins.deletion,
     clock,
     copyDatabase: (file: string, signal?: AbortSignal) => database.copyTo(file, signal),
     keys: () => keysOf(dataDir, datastore),

@@ -62,7 +62,7 @@ export function makeBulk(
     bulk,
     collector: content.collector,
     backends: [...storage.reserves.keys()],
-    isSetBack: async () => ((await storage.offers?.pending()) ?? null) !== null,
+    isSetBack: () => pins.deletion.isSetBack(),
     clock,
     ended,
   })

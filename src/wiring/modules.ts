@@ -160,7 +160,7 @@ function provideWork(modules: Modules, setup: Setup): void {
     return new LaterModule(make, () => parts.storage.remotes.size > 0)
   })
   modules.provide(M.backup, m => {
-    const parts = { storage: m.get(M.storage), content: m.get(M.content) }
+    const parts = { storage: m.get(M.storage), pins: m.get(M.pins) }
     const make = async () => (await loaders.backup()).makeBackup(setup, parts)
     return new LaterModule(make, () => setup.config.backupRoots.length > 0)
   })

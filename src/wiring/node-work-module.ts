@@ -17,7 +17,7 @@ interface Below {
   clusters: ClustersModule
   nodes: NodesModule
   network: NetworkModule
-  pins: Pick<PinsModule, 'scheduler' | 'wakePlacements' | 'publishChanges' | 'backendOf'>
+  pins: Pick<PinsModule, 'scheduler' | 'wakePlacements' | 'publishChanges' | 'backendOf' | 'deletion'>
 }
 
 export function makeNodeWork(setup: Setup, below: Below) {
@@ -56,6 +56,7 @@ function offeringOf(
     backendOf: embeddedOf,
     readerOf: id => member?.readerOf(id) ?? null,
     onChanges: changes => publish(pins, changes),
+    offered: () => pins.deletion.offered(),
     clock,
     logger,
   })

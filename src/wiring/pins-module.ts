@@ -5,6 +5,7 @@ import { type BlockSource, CheckedSource, FirstSource } from '../content/block-s
 import { cidOf, type DagIdentity } from '../ipld/cid.ts'
 import type { BlockFetcher } from '../network/block-fetcher.ts'
 import type { Announcer } from '../pins/announcer.ts'
+import { DeletionStop } from '../pins/deletion-stop.ts'
 import type { attemptMaker } from '../pins/fetch/fetch-attempt.ts'
 import { FetchScheduler } from '../pins/fetch/fetch-scheduler.ts'
 import { NetworkPinner } from '../pins/fetch/network-pinner.ts'
@@ -28,6 +29,7 @@ import { Uploader } from '../pins/upload/uploader.ts'
 import type { AccessModule } from './access-module.ts'
 import type { ClustersModule } from './clusters-module.ts'
 import type { Lifecycle } from './container.ts'
+import type { ContentModule } from './content-module.ts'
 import { LaterModule } from './later-module.ts'
 import { memoryShares } from './memory-shares.ts'
 import type { NetworkModule } from './network-module.ts'
@@ -44,6 +46,7 @@ export type PinsModule = ReturnType<typeof makePins>
 interface Below {
   storage: StorageModule
   access: AccessModule
+  content: ContentModule
   clusters: ClustersModule
   network: NetworkModule
   nodes: NodesModule
@@ -63,6 +66,7 @@ interface Loaders {
 type Shared = Below & {
   load: Loaders
   changes: PinChanges
+  deletion: DeletionStop
   publishChanges: (made: readonly StatusChange[]) => void
 }
 
@@ -74,7 +78,13 @@ export function makePins(setup: Setup, below: Below, load: Loaders) {
   const publishChanges = (made: readonly StatusChange[]): void => {
     for (const { record, from } of made) changes.changed(record, from)
   }
-  const shared = { ...below, load, changes, publishChanges }
+  const deletion = new DeletionStop({
+    stops: storage.catalogue.stops,
+    collector: below.content.collector,
+    isSetBack: async () => storage.shared?.past.problem != null && (await storage.offers?.pending()) != null,
+    logger,
+  })
+  const shared = { ...below, load, changes, deletion, publishChanges }
   let placements: PlacementRunner | null = null
   const wakePlacements = (): void => placements?.wake()
   const scheduler = fetchScheduler(setup, shared, wakePlacements)
@@ -99,6 +109,7 @@ export function makePins(setup: Setup, below: Below, load: Loaders) {
     targets: makers.targets,
     wakeSweeper: () => sweeper.wake(),
     changes,
+    deletion,
     publishChanges,
     accountRemoval,
     announcements: () => announcer?.backlog() ?? null,
@@ -108,6 +119,7 @@ export function makePins(setup: Setup, below: Below, load: Loaders) {
       await Promise.all([makers.lists.load(), makers.carImporter.load()])
     },
     start: async (): Promise<void> => {
+      await deletion.start()
       sweeper.start()
       below.access.accounts.whenDeleted(() => accountRemoval.wake())
       accountRemoval.wake()
@@ -156,7 +168,7 @@ async function foundBeside(cid: CID, { nodes, clusters }: Below): Promise<{ sour
 }
 
 function pinMakers({ clock, config, memoryBytes }: Setup, shared: Shared, scheduler: FetchScheduler) {
-  const { storage, access, clusters, network, nodes, changes, load } = shared
+  const { storage, access, clusters, network, nodes, changes, deletion, load } = shared
   const { catalogue, heldRoots: held } = storage
   const { records, fetches } = catalogue
   const { registry } = clusters
@@ -171,8 +183,8 @@ function pinMakers({ clock, config, memoryBytes }: Setup, shared: Shared, schedu
   const timelock = new Timelock()
   const targets = new PinTargets({ accounts, plans, clusters: registry, timelock, clock })
   const leaveFetch = (fetchId: number): Promise<void> => scheduler.left(fetchId)
-  const commit = new PinCommit({ clusters: registry, records, clock, changes, leaveFetch })
-  const staging = new UploadStaging(registry, targets, records, catalogue.keys, clock)
+  const commit = new PinCommit({ clusters: registry, records, clock, changes, deletion, leaveFetch })
+  const staging = new UploadStaging(registry, targets, records, catalogue.keys, clock, deletion)
   const { findTimeoutSeconds, waitSeconds, maxBlocks, maxDepth } = config.pin
   const times = { findMs: findTimeoutSeconds * 1_000, waitMs: waitSeconds * 1_000 }
   const fetcher = network.node
@@ -210,14 +222,16 @@ function pinMakers({ clock, config, memoryBytes }: Setup, shared: Shared, schedu
 
 function fetchScheduler(
   { clock, logger, metrics, config }: Setup,
-  { storage, access, clusters, publishChanges }: Shared,
+  { storage, access, clusters, deletion, publishChanges }: Shared,
   wakePlacements: () => void,
 ) {
   const { accounts, records, fetches, placements } = storage.catalogue
   const { pin } = config
   const attempts = {
     // A deleted account has no plan and therefore no limits. Its records will be removed soon.
-    limitsOf: async (accountId: string) => access.plans.get((await accounts.get(accountId))?.plan ?? ''),
+    limitsOf: async (accountId: string) =>
+      deletion.lowered(accountId, access.plans.get((await accounts.get(accountId))?.plan ?? '')),
+    deletion,
     backendOf: (backendId: number) => clusters.registry.backends.find(({ id }) => id === backendId),
     records,
     fetches,

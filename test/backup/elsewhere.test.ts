@@ -113,7 +113,7 @@ describe('a backup of a node with a cluster on another node', () => {
           await files.trim()
         },
         blockFiles: new Map<number, BlockFiles>([[0, own]]).set(1, files),
-        collector: { hold: async () => () => undefined },
+        deletion: { hold: async () => async () => undefined },
         clock: systemClock,
         keys: async () => new Map(),
       }

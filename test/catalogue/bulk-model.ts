@@ -19,6 +19,8 @@ import type { ContentCatalogue } from './memory-catalogue.ts'
 /** Plays in which undo periods keep content at many steps. */
 const SEEDS = [2, 3, 5]
 const STEPS = 60
+/** When records with an expiry end. */
+const ENDS = NOW + 50
 const UNDO_MS = 100
 const CONTENTS = ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h'] as const
 
@@ -39,6 +41,10 @@ class Play {
   readonly #live = new Map<string, unknown>()
   #jobs: PlayedJob[] = []
   #made = 0
+  /** Contents that the account named after the last step. */
+  #named = new Set<string>()
+  /** Bytes released while deletion is stopped; null while it is not. */
+  #released: number | null = null
 
   constructor(catalogue: ContentCatalogue, seed: number) {
     this.#catalogue = catalogue
@@ -58,6 +64,9 @@ class Play {
         () => this.#purge(),
         () => this.#end(),
         () => this.#endExcess(),
+        () => this.#expire(),
+        () => this.#stop(),
+        ...(step % 20 === 19 ? [() => this.#deleteAccount(), () => this.#deleteAccount()] : []),
       ])()
       await this.#compare()
     }
@@ -67,7 +76,8 @@ class Play {
     const some = Array.from({ length: 1 + this.#draws.below(3) }, () => {
       const [content, meta] = [this.#draws.pick(CONTENTS), this.#draws.pick([null, '{"k":"v"}'])]
       const id = `r${String(this.#made++).padStart(3, '0')}`
-      return record(id, { dag: dagOf(content), cid: content, meta, createdAt: NOW - this.#draws.below(9) })
+      const expiresAt = this.#draws.below(4) === 0 ? ENDS : null
+      return record(id, { dag: dagOf(content), cid: content, meta, expiresAt, createdAt: NOW - this.#draws.below(9) })
     })
     await commit(this.#catalogue, some)
     for (const { id } of some) this.#live.set(id, await this.#row(id))
@@ -78,6 +88,40 @@ class Play {
     if (id === undefined) return
     assert.equal(await this.#catalogue.records.discard(id), true)
     this.#live.delete(id)
+  }
+
+  async #expire(): Promise<void> {
+    const due = [...this.#live].filter(([, row]) => (row as RecordRow).expiresAt === ENDS).map(([id]) => id)
+    assert.deepEqual(ids(await this.#catalogue.records.expire(ENDS, 50)).toSorted(), due.toSorted())
+    for (const id of due) this.#live.delete(id)
+  }
+
+  /** Stops deletion, or ends the stop. */
+  async #stop(): Promise<void> {
+    const { stops } = this.#catalogue
+    await (this.#released === null ? stops.begin() : stops.end())
+    this.#released = this.#released === null ? 0 : null
+  }
+
+  /** Deletes the account as the node does: undo periods first, then records. Then makes it anew. */
+  async #deleteAccount(): Promise<void> {
+    const { accounts, bulk, records } = this.#catalogue
+    const account = await accounts.get('one')
+    assert.ok(account !== null)
+    assert.equal(await accounts.markDeleted('one', NOW), 'marked')
+    const before = this.#jobs.map(({ change }) => change)
+    await bulk.endPeriods({ accountId: 'one', why: 'account', limit: 100 })
+    while (await accounts.purge('one', 50));
+    await records.discardAll([...this.#live.keys()])
+    this.#live.clear()
+    for (const { id, name } of before) {
+      const { phase, place } = await this.#read(name)
+      if (phase === 'running') await bulk.remove({ id, place, next: null, ids: [], now: NOW, isListed: true })
+      while (await bulk.purge(id, NOW));
+    }
+    this.#jobs = []
+    assert.equal(await accounts.forget('one'), true)
+    await accounts.insert({ ...account, email: `one${this.#made++}@test` }, null)
   }
 
   async #begin(): Promise<void> {
@@ -192,6 +236,7 @@ class Play {
     const bytes = this.#kept().size * SIZES.charge
     assert.equal(await bulk.keptBytes('one'), bytes)
     assert.deepEqual(plain(await bulk.keptTotals()), { accounts: bytes === 0 ? 0 : 1, bytes })
+    await this.#compareUndeleted(bytes)
     const kept = this.#jobs.flatMap(({ gone }) => [...gone.values()])
     for (const content of CONTENTS) {
       const isKept = contents.has(content) || kept.some(row => (row as RecordRow).cid === content)
@@ -199,8 +244,18 @@ class Play {
     }
   }
 
+  async #compareUndeleted(keptBytes: number): Promise<void> {
+    const rows = [...this.#live.values(), ...this.#jobs.flatMap(({ gone }) => [...gone.values()])]
+    const named = new Set(rows.map(row => (row as RecordRow).cid))
+    const left = [...this.#named].filter(content => !named.has(content)).length * SIZES.charge
+    this.#named = named
+    if (this.#released !== null) this.#released += left
+    assert.equal(await this.#catalogue.stops.undeletedBytes('one'), keptBytes + (this.#released ?? 0))
+  }
+
   #usage(contents: number) {
-    return { pins: this.#live.size, expiringPins: 0, storedBytes: contents * SIZES.charge }
+    const expiring = [...this.#live.values()].filter(row => (row as RecordRow).expiresAt !== null)
+    return { pins: this.#live.size, expiringPins: expiring.length, storedBytes: contents * SIZES.charge }
   }
 
   async #hasContent(content: string): Promise<boolean> {
@@ -231,7 +286,7 @@ class Play {
   }
 }
 
-/** Random plays of single removals, jobs and their undos, beside a simple model. */
+/** Random plays of removals, expiry, jobs and their undos, deletions of the account and stops of deletion, beside a simple model. */
 export const bulkModel: readonly ContentRule[] = SEEDS.map(seed => ({
   name: `random play ${seed} of single removals, jobs and undos`,
   run: catalogue => new Play(catalogue, seed).run(),

@@ -55,6 +55,41 @@ export const bulkRules: readonly ContentRule[] = [
     },
   },
   {
+    name: 'counts released content while deletion is stopped',
+    async run(catalogue) {
+      const { bulk, stops, records } = catalogue
+      const { charge } = SIZES
+      const undeleted = () => stops.undeletedBytes('one')
+      const before = ['a', 'b', 'c', 'd', 'e', 'f'].map(id => record(id, { dag: dagOf(id) }))
+      await commit(catalogue, [...before, record('again', { dag: dagOf('b') })])
+      await commit(catalogue, [record('theirs', { accountId: 'two', dag: dagOf('c') })])
+      await records.discard('a')
+      assert.equal(await undeleted(), 0)
+      await stops.begin()
+      // Another record of the account names the content.
+      await records.discard('b')
+      assert.equal(await undeleted(), 0)
+      // Records of others do not matter.
+      await records.discard('c')
+      const kept = await added(catalogue, ['d'])
+      await removeAll(catalogue, kept)
+      const gone = await added(catalogue, ['e'], 0)
+      await removeAll(catalogue, gone)
+      assert.deepEqual([await undeleted(), await bulk.keptBytes('one')], [3 * charge, charge])
+      while (await bulk.purge(kept.id, NOW + UNDO_MS));
+      assert.deepEqual([await undeleted(), await bulk.keptBytes('one')], [3 * charge, 0])
+      assert.equal(await stops.undeletedBytes('two'), 0)
+      await stops.begin()
+      assert.equal(await undeleted(), 0)
+      await records.discard('f')
+      assert.equal(await undeleted(), charge)
+      await stops.end()
+      assert.equal(await undeleted(), 0)
+      await records.discard('again')
+      assert.equal(await undeleted(), 0)
+    },
+  },
+  {
     name: 'never ends an undo that has begun, and tells why a period ended',
     async run(catalogue) {
       const { bulk } = catalogue

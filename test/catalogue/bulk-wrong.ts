@@ -146,6 +146,16 @@ export const wrongBulk: ReadonlyArray<[what: string, broken: Broken, rules: RegE
     [/^random play 2/, /^random play 3/, /^random play 5/],
   ],
   [
+    'counts no released content while deletion is stopped',
+    ({ bulk, stops }) => ({ stops: { ...stops, undeletedBytes: accountId => bulk.keptBytes(accountId) } }),
+    [/^counts released content/, /^random play/],
+  ],
+  [
+    'goes on counting released content',
+    ({ stops }) => ({ stops: { ...stops, end: async () => undefined } }),
+    [/^counts released content/, /^random play/],
+  ],
+  [
     'ends all undo periods of an account at once',
     broken(bulk => ({
       endExcess: async request => {

@@ -17,6 +17,7 @@ import { isOver, memoryUndo, type StoredChange, shown } from './memory-undo.ts'
 /** Changes of many records in memory. The holds stay in place while a removal can be undone. */
 export function memoryBulk(all: MemoryContent, hasAccount: (id: string) => boolean): BulkChanges & UndoPeriods {
   const changes = new Map<number, StoredChange>()
+  all.removed = () => [...changes.values()].flatMap(({ removed }) => [...removed.values()])
   const named = (accountId: string, name: string): StoredChange | undefined =>
     [...changes.values()].find(change => change.accountId === accountId && change.name === name)
   const at = (id: number, place: string, phase: BulkChange['phase']): StoredChange | null => {
@@ -91,7 +92,7 @@ export function memoryBulk(all: MemoryContent, hasAccount: (id: string) => boole
         all.rows.delete(row.id)
         change.freedBytes += before - all.usage(row.accountId, now).storedBytes
         if (change.undoMs > 0) change.removed.set(row.id, row)
-        else all.release(row.id)
+        else all.free(row)
         all.note('pin:removed', row, { from: null, at: null })
       }
       const gone = new Set(rows.map(row => row.id))
@@ -161,9 +162,9 @@ export function memoryBulk(all: MemoryContent, hasAccount: (id: string) => boole
         if (now >= change.dueAt) changes.delete(id)
         return false
       }
-      for (const row of [...change.removed.keys()].slice(0, 50)) {
-        change.removed.delete(row)
-        all.release(row)
+      for (const row of [...change.removed.values()].slice(0, 50)) {
+        change.removed.delete(row.id)
+        all.free(row)
       }
       return true
     },

@@ -6,6 +6,7 @@ import { MemoryContent, memoryFetches, memoryRecords } from './memory-content.ts
 import { memoryEgress } from './memory-egress.ts'
 import { memoryPlacements } from './memory-placements.ts'
 import { memoryFiles, memoryReconciliation } from './memory-reconciliation.ts'
+import { memoryStops } from './memory-stops.ts'
 import { dropWebhooks, memoryWebhooks } from './memory-webhooks.ts'
 
 /** Changes to the ledger from outside the catalogue. */
@@ -38,13 +39,15 @@ export function memoryCatalogue(external: ReadonlySet<number>): ContentCatalogue
     keysGone: ids => void dropWebhooks(all, ({ keyId }) => keyId !== null && ids.has(keyId)),
     purge: accountId => dropWebhooks(all, webhook => webhook.accountId === accountId),
   })
+  const bulk = memoryBulk(all, id => account(id) !== undefined)
   return {
     ...access,
     webhooks: memoryWebhooks(all, { account, hasKey }),
     egress: memoryEgress(all, access.accounts),
     audit: memoryAudit(access.accounts),
     records: memoryRecords(all, takeUse),
-    bulk: memoryBulk(all, id => account(id) !== undefined),
+    bulk,
+    stops: memoryStops(all, id => bulk.keptBytes(id)),
     fetches: memoryFetches(all),
     files: memoryFiles(all, files),
     placements: memoryPlacements(all),

@@ -42,6 +42,10 @@ export class MemoryContent {
   webhooks: WebhookRow[] = []
   deliveries: DeliveryRow[] = []
   made = 0
+  /** Bytes that accounts have released while deletion was stopped; null while it is not. */
+  released: Map<string, number> | null = null
+  /** Returns the removed records in their undo periods. */
+  removed: () => RecordRow[] = () => []
   /** The numbers of external backends, which need placements. */
   readonly external: ReadonlySet<number>
 
@@ -169,6 +173,14 @@ export class MemoryContent {
     return true
   }
 
+  /** Releases the hold of a record that is gone for good. */
+  free(row: RecordRow): void {
+    const isNamed = this.has(row.accountId, row) || this.removed().some(other => isSame(other, row))
+    if (row.rootId !== null && !isNamed)
+      this.released?.set(row.accountId, (this.released.get(row.accountId) ?? 0) + row.charge)
+    this.release(row.id)
+  }
+
   /** Releases a hold, and drops its root with the last hold. */
   release(hold: string): void {
     const rootId = this.holds.get(hold)
@@ -256,6 +268,10 @@ export class MemoryContent {
   }
 }
 
+function isSame(one: RecordRow, other: RecordRow): boolean {
+  return one.accountId === other.accountId && one.rootId !== null && keyOf(one) === keyOf(other)
+}
+
 export function memoryRecords(all: MemoryContent, takeUse: (token: string) => void = () => {}): Records {
   const wantedOf = (filter: RecordFilter): RecordRow[] => {
     const rows = all.live(filter.now, row => isWanted(row, filter))
@@ -264,7 +280,7 @@ export function memoryRecords(all: MemoryContent, takeUse: (token: string) => vo
   const taken = (rows: RecordRow[]): RecordRow[] => {
     for (const row of rows) {
       all.rows.delete(row.id)
-      all.release(row.id)
+      all.free(row)
       all.note('pin:removed', row, { from: null, at: null })
     }
     return rows

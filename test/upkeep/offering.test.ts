@@ -41,6 +41,7 @@ function offering(...given: Array<[recordId: string, node: string, dag: DagIdent
     backendOf: () => ({ staging: { take: (_: unknown, source: { read(): unknown }) => source.read() } }) as never,
     readerOf: node => ({ read: () => readFrom(node) }),
     onChanges: async () => undefined,
+    offered: async () => undefined,
     clock: new ManualClock(),
     logger: silentLogger,
   })

@@ -7,6 +7,7 @@ import { usageOf } from './record-rules.ts'
 import { COUNT, HAS_DAG } from './record-statements.ts'
 import type { HeldRecord } from './removal-rules.ts'
 import { lockRecordRows } from './status-rules.ts'
+import { overStorage } from './storage-quota.ts'
 
 const NOT_FETCHED = 'the fetch ended with the removal: repeat the request'
 
@@ -78,5 +79,5 @@ export function excessOf(
   const { maxPins, maxStorageBytes } = limits
   if (maxPins !== null && pins > maxPins) return `the plan allows ${maxPins} pins`
   if (maxStorageBytes === null || storedBytes <= maxStorageBytes) return null
-  return `the plan allows ${maxStorageBytes} bytes of storage`
+  return overStorage(limits)
 }

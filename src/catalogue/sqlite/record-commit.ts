@@ -7,6 +7,7 @@ import type { RootTable } from '../../ledger/root-table.ts'
 import type { WholeDag } from '../../ledger/whole-dag.ts'
 import type { CommitIntent, Committed, PinLimits, RecordRow } from '../records.ts'
 import { wantPlacement } from '../rules/placement-rules.ts'
+import { overStorage } from '../rules/storage-quota.ts'
 import type { FetchTable } from './fetch-table.ts'
 import type { RecordTable } from './record-table.ts'
 import type { SqliteStatements } from './sqlite-driver.ts'
@@ -96,7 +97,7 @@ export class RecordCommit {
     }
     if (existing === undefined) this.checkPinCount(record.accountId, limits, now)
     if (!this.fits(record.accountId, dag, limits.maxStorageBytes, now)) {
-      throw new HoldfastError('QUOTA_EXCEEDED', `the plan allows ${limits.maxStorageBytes} bytes of storage`)
+      throw new HoldfastError('QUOTA_EXCEEDED', overStorage(limits))
     }
     const stored =
       block === null

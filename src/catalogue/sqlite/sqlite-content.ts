@@ -8,6 +8,7 @@ import type { Catalogue } from '../catalogue.ts'
 import { fileRules } from '../rules/file-rules.ts'
 import { reconciliationRules } from '../rules/reconciliation-rules.ts'
 import { statusRules } from '../rules/status-rules.ts'
+import { stopRules } from '../rules/stop-rules.ts'
 import { FetchTable } from './fetch-table.ts'
 import { RecordCommit } from './record-commit.ts'
 import { RecordPages } from './record-pages.ts'
@@ -30,7 +31,7 @@ export function sqliteContent(
   queue: WriteQueue,
   ledger: { roots: RootTable; holds: Holds; blocks: BlockTable; claims: Claims },
   external: ReadonlySet<number> = new Set(),
-): Pick<Catalogue, 'records' | 'bulk' | 'fetches' | 'files' | 'placements' | 'reconciliation'> {
+): Pick<Catalogue, 'records' | 'bulk' | 'stops' | 'fetches' | 'files' | 'placements' | 'reconciliation'> {
   const searchIndex = new SearchIndex(db, queue)
   const statements = new SqliteStatements(db)
   const driver = new SqliteDriver(statements, queue)
@@ -43,6 +44,7 @@ export function sqliteContent(
   const pages = new RecordPages(db, records)
   return {
     ...sqliteRecords({ db, driver, table: records, holds: ledger.holds, commit, pages, searchIndex }),
+    stops: stopRules(driver, ''),
     files: fileRules(driver),
     fetches: sqliteFetches(tables, commit, record => pages.added(record)),
     placements: sqlitePlacements(driver, status, ledger),

@@ -27,15 +27,15 @@ export class DiskRoom {
   }
 
   /**
-   * Collects all garbage, whatever its age, and ends undo periods one by one until there is room. Frees nothing while a
-   * backup or a set-back stops deletion.
+   * Collects all garbage, whatever its age, and ends undo periods one by one until there is room. Frees nothing during a
+   * backup. During a set-back, frees only garbage of no record, because the content of ended periods would stay.
    */
   async make(hasRoom: () => Promise<boolean>): Promise<void> {
     const { bulk, collector, ended, isSetBack } = this.#parts
     for (;;) {
-      if (collector.isHeld || (await isSetBack())) return
+      if (collector.isHeld) return
       await collector.collect(0)
-      if (await hasRoom()) return
+      if ((await hasRoom()) || (await isSetBack())) return
       const change = await bulk.endForRoom({ backends: this.#onFullNode() })
       if (change === null) return
       ended(change)

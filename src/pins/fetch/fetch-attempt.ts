@@ -12,6 +12,7 @@ import { HoldfastError, isHoldfastError } from '../../domain/errors.ts'
 import { cidOf } from '../../ipld/cid.ts'
 import type { Attempt } from '../../jobs/job-runner.ts'
 import type { FetchSession } from '../../network/block-fetcher.ts'
+import type { DeletionStop } from '../deletion-stop.ts'
 import { type ExternalFetch, type FetchingBackends, fetchExternally } from './external-fetch.ts'
 
 export interface FetchTimes {
@@ -34,6 +35,7 @@ export interface AttemptParts {
   /** Returns the bytes that an account's other fetches have stored but not yet pinned. The quota counts these bytes. */
   heldByOthers: (accountId: string, fetchId: number) => Promise<number>
   onChanges: (changes: StatusChange[]) => void
+  deletion: Pick<DeletionStop, 'dropped' | 'isHeld'>
   fetchingBackends: FetchingBackends
 }
 

@@ -89,7 +89,7 @@ export class FetchScheduler {
   async subscribersChanged(fetchId: number): Promise<void> {
     const attempt = this.attempt(fetchId)
     if (attempt === undefined) {
-      await this.#parts.fetches.dropIfUnneeded(fetchId)
+      await this.#drop(fetchId)
       this.#parts.fetchingBackends.wake()
       return
     }
@@ -97,6 +97,14 @@ export class FetchScheduler {
     await attempt.subscribersChanged()
     // Wait until the attempt has released its blocks. A block claimed after the release would never be released.
     if (attempt.isUnneeded) await ended
+  }
+
+  async #drop(fetchId: number): Promise<void> {
+    const { fetches, deletion } = this.#parts
+    const known = deletion.isHeld ? await fetches.get(fetchId) : undefined
+    await fetches.dropIfUnneeded(fetchId)
+    if (known === undefined || (await fetches.get(fetchId)) !== undefined) return
+    deletion.dropped(known.accountId, known.charge)
   }
 
   #kind(): JobKind<FetchRow, FetchAttempt> {
@@ -159,6 +167,7 @@ export class FetchScheduler {
   async #failed(attempt: FetchAttempt, begun: FetchRow, failure: { error: unknown; retryAt: number }): Promise<void> {
     const { fetches, clock, fetchingBackends, onChanges } = this.#parts
     if (attempt.isUnneeded) {
+      this.#parts.deletion.dropped(begun.accountId, attempt.totals.charge)
       await fetches.dropOrRepeat(begun.id, clock.now())
       return fetchingBackends.wake()
     }
@@ -168,6 +177,7 @@ export class FetchScheduler {
     // If an attempt fails before it has counted the stored blocks, keep the earlier totals.
     const { blocks, bytes, charge } = attempt.totals.blocks < begun.blocks ? begun : attempt.totals
     if (retryAt === null) {
+      this.#parts.deletion.dropped(begun.accountId, charge)
       await fetchingBackends.placements.withdraw(begun.backendId, begun)
       fetchingBackends.wake()
     }

@@ -105,6 +105,11 @@ export class CarImporter {
         giveBack()
         const outcome = await this.#commit(assembled, job)
         await scratch.abandon()
+        staging.dropped(
+          requester,
+          scratch,
+          assembled.reduce((sum, { staged }) => sum + staged.charge, 0),
+        )
         return outcome
       } catch (error) {
         for (const { staged } of assembled) await staged.abandon()

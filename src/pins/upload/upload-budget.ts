@@ -1,3 +1,5 @@
+import type { PinLimits } from '../../catalogue/records.ts'
+import { overStorage } from '../../catalogue/rules/storage-quota.ts'
 import { HoldfastError } from '../../domain/errors.ts'
 import type { Plan } from '../../domain/plan.ts'
 
@@ -25,7 +27,7 @@ export class StorageReservations {
 }
 
 interface UploadBudgetParts {
-  plan: Plan
+  plan: Plan & PinLimits
   accountId: string
   storedBytes: number
   reservations: StorageReservations
@@ -121,10 +123,7 @@ export class UploadBudget {
 
   #checkQuota(more: number): void {
     if (more > this.#room()) {
-      throw new HoldfastError(
-        'QUOTA_EXCEEDED',
-        `the plan allows ${this.#options.plan.maxStorageBytes} bytes of storage`,
-      )
+      throw new HoldfastError('QUOTA_EXCEEDED', overStorage(this.#options.plan))
     }
   }
 }

@@ -5,6 +5,7 @@ import type { StagedDag } from '../../content/dag/staged-dag.ts'
 import type { Clock } from '../../domain/clock.ts'
 import { HoldfastError, isHoldfastError } from '../../domain/errors.ts'
 import { orAborted } from '../../domain/sources.ts'
+import type { DeletionStop } from '../deletion-stop.ts'
 import type { PinTargets } from '../pin-targets.ts'
 import type { DecidedTarget, HandOver, Requester, UploadOptions } from '../pin-types.ts'
 import { StorageReservations, UploadBudget } from './upload-budget.ts'
@@ -43,6 +44,7 @@ export class UploadStaging {
   readonly #targets: PinTargets
   readonly #records: Records
   readonly #clock: Clock
+  readonly #deletion: DeletionStop
   readonly #uses: UploadTokenUses
   readonly #reservations = new StorageReservations()
 
@@ -52,12 +54,14 @@ export class UploadStaging {
     records: Records,
     keys: Pick<KeyStore, 'uses'>,
     clock: Clock,
+    deletion: DeletionStop,
   ) {
     this.#uses = new UploadTokenUses(keys)
     this.#clusters = clusters
     this.#targets = targets
     this.#records = records
     this.#clock = clock
+    this.#deletion = deletion
   }
 
   /** If the upload fails, nothing is stored. */
@@ -91,7 +95,8 @@ export class UploadStaging {
     // Without a limit, nothing asks for the usage.
     const isLimited = requester.plan.maxStorageBytes !== null
     const storedBytes = isLimited ? (await this.#records.usage(accountId, this.#clock.now())).storedBytes : 0
-    const plan = kind === 'car' ? { ...requester.plan, maxFileBytes: null } : requester.plan
+    const limits = await this.#deletion.lowered(accountId, requester.plan)
+    const plan = kind === 'car' ? { ...limits, maxFileBytes: null } : limits
     const reservations = this.#reservations
     const budget = new UploadBudget({ plan, accountId, storedBytes, reservations, isDirectory: kind !== 'file' })
     budget.expect(options.expectedBytes)
@@ -101,6 +106,7 @@ export class UploadStaging {
       return await upload({ staged, budget, requester })
     } catch (error) {
       await staged.abandon()
+      this.dropped(requester, staged)
       if (options.signal?.aborted === true && !isHoldfastError(error, 'OUTCOME_UNKNOWN')) {
         throw new HoldfastError('ABORTED', 'the upload was aborted', { cause: error })
       }
@@ -108,6 +114,11 @@ export class UploadStaging {
     } finally {
       budget.release()
     }
+  }
+
+  /** Notes blocks that no record needs, in the quota of the account while deletion is stopped. */
+  dropped({ account }: Requester, staged: StagedDag, usedBytes = 0): void {
+    this.#deletion.dropped(account.id, staged.newCharge - usedBytes)
   }
 
   /**
@@ -127,7 +138,7 @@ export class UploadStaging {
    * error of `handOver`
    */
   async handOver<Piece, T>(
-    { staged, giveBack }: StagedUpload,
+    { staged, requester, giveBack }: StagedUpload,
     { node, settings }: Decided & OnOtherNode,
     read: (signal: AbortSignal) => AsyncIterable<Piece>,
     handOver: HandOver<Piece, T> | undefined,
@@ -145,6 +156,7 @@ export class UploadStaging {
     try {
       const outcome = await handOver({ node, content: followedBy(read(signal), end), signal })
       await staged.abandon()
+      this.dropped(requester, staged)
       return outcome
     } catch (error) {
       if (!isSent || !signal.aborted) throw error

@@ -29,6 +29,7 @@ async function world() {
       ...{ bounds: {} as never, times: { stallMs: 1_000, attemptMs: 10_000 } },
       onChanges: () => undefined,
       isHere: () => false,
+      deletion: { isHeld: false, dropped: () => undefined },
       fetchingBackends: { of: () => null, placements: catalogue.placements, wake: () => undefined },
     },
     silentLogger,
