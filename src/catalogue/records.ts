@@ -49,7 +49,10 @@ export type NewRecord = Omit<RecordRow, 'rootId' | 'dagSize' | 'charge' | 'fetch
 export interface PinLimits {
   maxPins: number | null
   maxStorageBytes: number | null
-  /** Deleted bytes that are still on the disk and count. `maxStorageBytes` is already lower by them. Default 0. */
+  /**
+   * Deleted bytes that are still on the disk and count. `maxStorageBytes` is already lower by them. Absent while the
+   * node deletes content.
+   */
   undeletedBytes?: number
   /** Maximum number of records whose content has not arrived. */
   maxQueuedPins: number | null

@@ -95,7 +95,9 @@ export class UploadBudget {
   counting(staged: { readonly newCharge: number }, onProgress?: (bytes: number) => void): (length: number) => void {
     return length => {
       this.take(length)
-      this.reserve(staged.newCharge)
+      // While deletion is stopped, even a refused upload stays on the disk. So the bytes count before they are stored.
+      const isStopped = this.#options.plan.undeletedBytes !== undefined
+      this.reserve(isStopped ? Math.max(this.#total, staged.newCharge) : staged.newCharge)
       onProgress?.(this.#total)
     }
   }
