@@ -155,8 +155,8 @@ export class UploadStaging {
     }
     try {
       const outcome = await handOver({ node, content: followedBy(read(signal), end), signal })
-      await staged.abandon()
       this.dropped(requester, staged)
+      await staged.abandon()
       return outcome
     } catch (error) {
       if (!isSent || !signal.aborted) throw error
