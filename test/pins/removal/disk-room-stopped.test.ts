@@ -10,7 +10,7 @@ import { DiskRoom } from '../../../src/pins/bulk/disk-room.ts'
 import { ACCOUNT, commit, dagOf, recordOf, withCatalogue } from '../../catalogue/sqlite-world.ts'
 import { ManualClock } from '../../support/manual-clock.ts'
 
-test('a full disk ends no undo period while a backup or a set-back stops deletion', async () => {
+test('a full disk ends no undo period while deletion is stopped', async () => {
   await withCatalogue(async world => {
     const content = world.open()
     const { db, queue, roots } = world
