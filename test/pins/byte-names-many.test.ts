@@ -3,18 +3,21 @@ import { checkWays } from '../support/byte-name-ways.ts'
 import { hasPostgres, needsPostgres, startPostgres, type TestPostgres } from '../support/postgres-server.ts'
 import { withTempDir } from '../support/temp-dir.ts'
 
+/** On two busy cores, in ms. */
+const timeout = 400_000
+
 let server: TestPostgres | undefined
 beforeAll(async () => {
   if (hasPostgres) server = await startPostgres()
 })
 afterAll(() => server?.stop())
 
-test('20,000 names of any bytes survive every way, with SQLite', async () => {
+test('20,000 names of any bytes survive every way, with SQLite', { timeout }, async () => {
   expect.hasAssertions()
   await withTempDir(dir => checkWays(dir, { folders: 100, names: 200 }))
 })
 
-test('20,000 names of any bytes survive every way, with PostgreSQL', needsPostgres, async () => {
+test('20,000 names of any bytes survive every way, with PostgreSQL', { ...needsPostgres, timeout }, async () => {
   expect.hasAssertions()
   await withTempDir(async dir => {
     const database = await (server as TestPostgres).fresh()
