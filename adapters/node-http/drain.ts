@@ -1,4 +1,5 @@
 import type { Server } from 'node:http'
+import { type Clock, systemClock } from '../../src/domain/clock.ts'
 import { queueEmptied } from './leave-port.ts'
 import { keepingAnswers } from './open-answers.ts'
 
@@ -13,20 +14,24 @@ const IDLE_CHECK_MS = 100
  * remaining ones.
  * @example await drain(server, 10_000)
  */
-export async function drain(server: Server, ms: number | null): Promise<void> {
-  const limit = ms ?? Number.POSITIVE_INFINITY
-  const begun = performance.now()
+export async function drain(server: Server, ms: number | null, clock: Clock = systemClock): Promise<void> {
+  const begun = clock.now()
   const closed = new Promise<void>(resolve => server.once('close', resolve))
-  const accepting = ms === null ? limit : Math.min(ms * ACCEPT_SHARE, MOST_ACCEPT_MS)
-  if (server.listening) await queueEmptied(server, accepting)
+  const accepting = ms === null ? Number.POSITIVE_INFINITY : Math.min(ms * ACCEPT_SHARE, MOST_ACCEPT_MS)
+  if (server.listening) await queueEmptied(server, accepting, clock)
   if (server.listening) keepingAnswers(server, () => server.close())
-  const idle = setInterval(() => keepingAnswers(server, () => server.closeIdleConnections()), IDLE_CHECK_MS)
-  const left = Math.max(0, limit - (performance.now() - begun))
-  const late = ms === null ? undefined : setTimeout(() => server.closeAllConnections(), left)
+  let cancelIdle: () => void
+  const closeIdle = (): void => {
+    keepingAnswers(server, () => server.closeIdleConnections())
+    cancelIdle = clock.after(IDLE_CHECK_MS, closeIdle)
+  }
+  cancelIdle = clock.after(IDLE_CHECK_MS, closeIdle)
+  const left = Math.max(0, (ms ?? 0) - (clock.now() - begun))
+  const cancelLate = ms === null ? undefined : clock.after(left, () => server.closeAllConnections())
   try {
     await closed
   } finally {
-    clearInterval(idle)
-    clearTimeout(late)
+    cancelIdle()
+    cancelLate?.()
   }
 }

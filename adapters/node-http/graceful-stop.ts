@@ -48,7 +48,7 @@ export async function stopGracefully(
     readers?.stop(last - clock.now()),
     until(clock, last, signal => engine.readsEnded({ isLast: true, signal })),
   ])
-  await drain(server, Math.max(0, last - clock.now()))
+  await drain(server, Math.max(0, last - clock.now()), clock)
 }
 
 /** Waits for work, but only until the instant `end`, when it aborts the signal. */

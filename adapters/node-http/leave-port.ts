@@ -1,5 +1,6 @@
 import type { Server } from 'node:http'
 import { type Socket, Server as SocketServer } from 'node:net'
+import { type Clock, systemClock } from '../../src/domain/clock.ts'
 
 /** During a round of the event loop this short, probably no connection has been queued. */
 const SHORT_MS = 0.2
@@ -28,8 +29,8 @@ export async function leavePort(server: Server): Promise<void> {
  * Accepted connections are read only afterwards. Clients that connect again after each response would otherwise never
  * let the queue become empty.
  */
-export function queueEmptied(server: Server, ms: number): Promise<void> {
-  const end = performance.now() + ms
+export function queueEmptied(server: Server, ms: number, clock: Clock = systemClock): Promise<void> {
+  const end = clock.now() + ms
   return new Promise(resolve => {
     let hasAccepted = false
     const accepted: Socket[] = []
@@ -45,9 +46,8 @@ export function queueEmptied(server: Server, ms: number): Promise<void> {
       hasAccepted = false
       // Node accepts one connection in each round of the event loop, before the round's immediates run.
       setImmediate(() => {
-        const now = performance.now()
-        const isEmpty = !hasAccepted && (now - begun <= SHORT_MS || left === 0)
-        if (!isEmpty && now < end) return round(hasAccepted ? MOST_ROUNDS : left - 1)
+        const isEmpty = !hasAccepted && (performance.now() - begun <= SHORT_MS || left === 0)
+        if (!isEmpty && clock.now() < end) return round(hasAccepted ? MOST_ROUNDS : left - 1)
         server.off('connection', onConnection)
         for (const socket of accepted) socket.resume()
         resolve()

@@ -1,4 +1,7 @@
+import { once } from 'node:events'
+import http from 'node:http'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { fixedPort } from '../support/fixed-port.ts'
 import { openNodeProcesses } from '../support/fleet-processes.ts'
 import { hasProxy, PROXIES, startFleetProxy } from '../support/fleet-proxy.ts'
 import { needs } from '../support/needs.ts'
@@ -50,5 +53,51 @@ describe('two nodes behind a proxy of the examples', {
         await proxy.stop()
       }
     })
+  }
+})
+
+/** A node that stores each upload. It dies at once. */
+async function simpleNode(id: string) {
+  const port = await fixedPort(1)
+  const servers = await Promise.all(
+    [port, port + 1].map(async at => {
+      const server = http.createServer((asked, answer) => void asked.resume().on('end', () => answer.end()))
+      server.listen(at, '127.0.0.1')
+      await once(server, 'listening')
+      return server
+    }),
+  )
+  const die = (): void => {
+    for (const server of servers) server.close().closeAllConnections()
+  }
+  return { id, url: `http://127.0.0.1:${port}`, gateway: `http://127.0.0.1:${port + 1}`, die }
+}
+
+describe('a node that cannot be reached any more', () => {
+  for (const name of PROXIES) {
+    test(
+      `makes the proxy refuse no upload to the other one: ${name}`,
+      needs(hasProxy(name), `there is no ${name}`),
+      async () => {
+        const nodes = [await simpleNode('a'), await simpleNode('b')] as const
+        const proxy = await startFleetProxy(name, nodes)
+        const upload = async (): Promise<number> => {
+          const answer = await fetch(proxy.url, { method: 'POST', body: 'x'.repeat(1_000) })
+          await answer.arrayBuffer()
+          return answer.status
+        }
+        try {
+          expect([await upload(), await upload()]).toEqual([200, 200])
+          nodes[1].die()
+          const statuses: number[] = []
+          for (let i = 0; i < REQUESTS; i++) statuses.push(await upload())
+          expect(statuses).not.toContain(503)
+          expect(statuses.filter(status => status !== 200).length).toBeLessThanOrEqual(1)
+        } finally {
+          await proxy.stop()
+          for (const { die } of nodes) die()
+        }
+      },
+    )
   }
 })

@@ -64,6 +64,16 @@ export class FleetLoad {
     for (const cid of this.#large) this.#clients.push(this.#note('download', () => this.#download(cid)))
   }
 
+  /** Resolves after so many more answers of one kind. */
+  async more(kind: string, count: number): Promise<void> {
+    const end = this.#count(kind) + count
+    while (this.#count(kind) < end) await sleep(PAUSE_MS)
+  }
+
+  #count(kind: string): number {
+    return Object.values(this.#answers.get(kind)?.counts ?? {}).reduce((sum, counted) => sum + counted, 0)
+  }
+
   /** Resolves when each client has its last answer. */
   async end(): Promise<Record<string, Answers>> {
     this.#isEnding = true

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { FleetLoad } from '../../support/fleet-load.ts'
-import { openNodeProcesses } from '../../support/fleet-processes.ts'
+import { type NodeProcess, openNodeProcesses } from '../../support/fleet-processes.ts'
 import { type FleetProxy, hasProxy, PROXIES, type ProxyName, startFleetProxy } from '../../support/fleet-proxy.ts'
 import { needs } from '../../support/needs.ts'
 import { needsPostgres, startPostgres, type TestPostgres } from '../../support/postgres-server.ts'
@@ -11,8 +11,12 @@ const options = isHeavy ? needsPostgres : needs(false, 'rolling restarts run wit
 const DRAIN_SECONDS = Number(process.env.DRAIN ?? 120)
 /** Time after which each proxy has seen that a node is ready, as the guide says. */
 const CHECKED_MS = 2_000
+/** The stop of a node may take the whole drain, and its start and the last answers take a while. */
+const PER_NODE_MS = (DRAIN_SECONDS + 120) * 1_000
 /** Statuses of the proxy itself. The free nginx does not notice that a node is stopping. */
 const OF_PROXY = /broken|proxy/
+/** Answers to wait for. Longer than the checks and pauses of each proxy. */
+const MANY = 300
 
 const countsOf = (answers: Awaited<ReturnType<FleetLoad['end']>>) =>
   Object.fromEntries(Object.entries(answers).map(([kind, { counts }]) => [kind, counts]))
@@ -49,7 +53,7 @@ describe.each([2, 3] as const)('%d nodes under load', options, count => {
   }
 
   for (const name of PROXIES) {
-    const options = { timeout: 300_000, ...needs(hasProxy(name), `there is no ${name}`) }
+    const options = { timeout: (count + 1) * PER_NODE_MS, ...needs(hasProxy(name), `there is no ${name}`) }
 
     test(`restart one by one without an error of the proxy: ${name}`, options, async () => {
       await behind(name, async (load, proxy) => {
@@ -70,6 +74,40 @@ describe.each([2, 3] as const)('%d nodes under load', options, count => {
         expect(Object.keys(list ?? {})).toEqual(['200'])
         const found = Object.values(uploads).flatMap(counts => Object.keys(counts))
         expect(found.filter(status => OF_PROXY.test(status))).toEqual([])
+      })
+    })
+
+    test(`serve content while the database is stopped: ${name}`, options, async () => {
+      await behind(name, async (load, proxy) => {
+        await load.startReading()
+        load.beginDownloads()
+        await load.more('read', MANY)
+        await postgres.crash()
+        for (const { url } of fleet.nodes) await expect.poll(async () => (await fetch(`${url}/ready`)).status).toBe(503)
+        await load.more('read', MANY)
+        await load.more('download', count)
+        await postgres.start()
+        for (const { url } of fleet.nodes) await expect.poll(async () => (await fetch(`${url}/ready`)).status).toBe(200)
+        const answers = await load.end()
+        console.log(count, name, 'stopped database', JSON.stringify(answers), proxy.errors().slice(0, 40))
+        expect(Object.values(countsOf(answers)).flatMap(Object.keys)).toEqual(['200', '200'])
+      })
+    })
+
+    test(`lose no other node when one is killed: ${name}`, options, async () => {
+      const killed = fleet.nodes.at(-1) as NodeProcess
+      await behind(name, async (load, proxy) => {
+        load.start()
+        await load.more('upload', MANY)
+        await killed.kill()
+        await load.more('upload', MANY)
+        const answers = await load.end()
+        console.log(count, name, 'killed', JSON.stringify(answers), proxy.errors().slice(0, 40))
+        await killed.start()
+        const { list, ...uploads } = countsOf(answers)
+        expect(Object.keys(list ?? {})).toEqual(['200'])
+        // An upload that the node had begun is 502, or broken off. None is refused for want of a node.
+        expect(Object.values(uploads).flatMap(Object.keys)).not.toContain('503 proxy')
       })
     })
 
