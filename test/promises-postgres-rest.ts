@@ -179,6 +179,20 @@ const promises: readonly KeptPromise[] = [
     test: failing('drops no root on which a hold begins'),
   },
   {
+    promise: 'a reconciliation repairs records of removed clusters on the node of their hold',
+    file: 'src/catalogue/rules/reconciliation-rules.ts',
+    find: ' ?? (node === parts.node && isLocal(homes, own) ? own : null)',
+    replace: ' ?? null',
+    test: rule('holds unheld records again'),
+  },
+  {
+    promise: 'content with lost blocks is fetched again for records of removed clusters, too',
+    file: 'adapters/postgres/postgres-reconciliation.ts',
+    find: 'after, isHere, clusters, STEP]',
+    replace: 'after, false, clusters, STEP]',
+    test: rule('sets all records of a root'),
+  },
+  {
     promise: 'a reconciliation releases no hold that is used meanwhile',
     file: 'adapters/postgres/postgres-reconciliation.ts',
     find: 'WHERE id = ANY($1) AND ${IS_PLACING} ORDER BY id FOR UPDATE`',

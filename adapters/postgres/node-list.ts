@@ -98,6 +98,7 @@ export class NodeList {
 }
 
 function waitOf({ name, taker, id, count }: Waiting): string {
-  if (taker === name) return `${count} records wait until webhooks have room, or until their content on it is whole`
-  return `${count} records wait until ${id ?? taker ?? 'the node of their cluster'} has their content`
+  const records = count === 1 ? '1 record waits' : `${count} records wait`
+  if (taker === name) return `${records} until webhooks have room, or until the content on it is whole`
+  return `${records} until ${id ?? taker ?? 'the node of the cluster'} has the content`
 }

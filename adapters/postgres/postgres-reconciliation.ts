@@ -3,7 +3,7 @@ import type { StatusChange } from '../../src/catalogue/fetches.ts'
 import type { Reconciliation, RecordProblem } from '../../src/catalogue/reconciliation.ts'
 import type { AccountUsage } from '../../src/catalogue/records.ts'
 import { fetchFor } from '../../src/catalogue/rules/fetch-rows.ts'
-import type { ReconciliationParts, WrongRecord } from '../../src/catalogue/rules/reconciliation-rules.ts'
+import { isLocal, type ReconciliationParts, type WrongRecord } from '../../src/catalogue/rules/reconciliation-rules.ts'
 import type { HeldRecord } from '../../src/catalogue/rules/removal-rules.ts'
 import { checkTransition } from '../../src/domain/pin-status.ts'
 import type { CatalogueHolds } from '../../src/ledger/catalogue-holds.ts'
@@ -63,12 +63,13 @@ export class PostgresReconciliation implements ReconciliationParts {
   async requeue({ backendId, dag, homes, reason, now }: Parameters<Reconciliation['requeue']>[0]) {
     const changes: StatusChange[] = []
     const clusters = [...homes.keys()]
+    const isHere = isLocal(homes, backendId)
     for (let after = ''; ; ) {
       const found = await this.#sql.all<HeldRecord>(
         `SELECT ${RECORD_COLUMNS}, hold_id AS "holdId" FROM records
          WHERE root_id = (SELECT id FROM roots WHERE multihash = $1 AND codec = $2 AND backend_id = $3)
-           AND id > $4 AND cluster_id = ANY($5) ORDER BY id LIMIT $6`,
-        [dag.multihash, dag.codec, this.#parts.holds.backend(backendId), after, clusters, STEP],
+           AND id > $4 AND ($5 OR cluster_id = ANY($6)) ORDER BY id LIMIT $7`,
+        [dag.multihash, dag.codec, this.#parts.holds.backend(backendId), after, isHere, clusters, STEP],
       )
       for (const record of found) changes.push(...(await this.#wait({ record, backendId, now }, reason)))
       const last = found.at(-1)

@@ -43,7 +43,8 @@ export interface Reconciliation {
   /**
    * Checks the next records. With `mend`, places missing holds, and queues fetches for missing content.
    *
-   * @param step.homes the backend of each cluster. Records of other clusters are skipped.
+   * @param step.homes the backend of each cluster of this node. Records of other clusters are checked if this node has
+   * their hold in one of these backends, or in the default one.
    */
   records(step: {
     after: string

@@ -8,6 +8,7 @@ import type {
   RecordRow,
   StatusChange,
 } from '../../src/catalogue/index.ts'
+import { isLocal } from '../../src/catalogue/rules/reconciliation-rules.ts'
 import { fetchHold, hex, keyOf, type MemoryContent } from './memory-content.ts'
 
 const RECORD_ID = /^[0-9a-z]{9}[\w-]{12}$/
@@ -69,7 +70,9 @@ export function memoryReconciliation(all: MemoryContent): Reconciliation {
       const seen = found.slice(0, step.limit)
       const changes: StatusChange[] = []
       const findings = seen.flatMap(record => {
-        const home = step.homes.get(record.clusterId)
+        const root = record.rootId === null ? undefined : all.roots.get(record.rootId)
+        const own = isLocal(step.homes, root?.backendId ?? null) ? root?.backendId : undefined
+        const home = step.homes.get(record.clusterId) ?? own
         const kind = home === undefined ? null : problemOf(record, home)
         if (home === undefined || kind === null) return []
         if (step.mend) changes.push(...mend(record, kind, home, step.now))
@@ -99,7 +102,8 @@ export function memoryReconciliation(all: MemoryContent): Reconciliation {
     },
     requeue: async ({ backendId, dag, homes, reason, now }) =>
       [...all.rows.values()]
-        .filter(row => row.rootId !== null && keyOf(row) === keyOf(dag) && homes.has(row.clusterId))
+        .filter(row => row.rootId !== null && keyOf(row) === keyOf(dag))
+        .filter(row => isLocal(homes, backendId) || homes.has(row.clusterId))
         .map(row => wait(row, backendId, reason, now)),
   }
 }

@@ -49,10 +49,13 @@ export const reconciliationRules: readonly ContentRule[] = [
       await committed(catalogue, idOf('3'), dagOf('c'), 'elsewhere')
       await catalogue.unhold(idOf('1'))
       await catalogue.unhold(idOf('2'))
+      // No configuration has its cluster, but the content is on this node.
+      await catalogue.unhold(idOf('3'))
       await catalogue.lose(lost)
       const kinds = [
         [idOf('1'), 'record-unheld'],
         [idOf('2'), 'record-lost'],
+        [idOf('3'), 'record-unheld'],
       ]
       const looked = await whole(reconciliation).records({ ...step, mend: false })
       assert.deepEqual([looked.seen, looked.changes], [3, []])
@@ -103,13 +106,12 @@ export const reconciliationRules: readonly ContentRule[] = [
       await committed(catalogue, idOf('3'), dagOf('b'))
       const lost = { backendId: 0, dag: DAG, homes: HOMES, reason: 'a block is lost', now: NOW }
       const changes = await reconciliation.requeue(lost)
-      assert.deepEqual(changes.map(({ record: { id } }) => id).toSorted(), [idOf('1'), idOf('2')])
+      assert.deepEqual(changes.map(({ record: { id } }) => id).toSorted(), [idOf('1'), idOf('2'), idOf('4')])
       const { status, statusReason, rootId: none, fetchId } = (await records.get(idOf('1'))) as RecordRow
       assert.deepEqual([status, statusReason, none], ['pinning', 'a block is lost', null])
       assert.equal((await records.get(idOf('3')))?.status, 'pinned')
       const storedBytes = async () => (await records.usage('one', NOW)).storedBytes
-      // A record of another cluster still has the content.
-      assert.equal(await storedBytes(), 2 * SIZES.charge)
+      assert.equal(await storedBytes(), SIZES.charge)
       // The remaining blocks are kept while the records wait.
       assert.equal((await whole(reconciliation).roots({ ...MEND, after: 0 })).unwanted.length, 0)
       const id = fetchId ?? 0

@@ -1,5 +1,6 @@
 import { nextTurn, turnSpent } from '../../concurrency/turns.ts'
 import { cidOf } from '../../ipld/cid.ts'
+import { DEFAULT_BACKEND_ID } from '../../ledger/blocks.ts'
 import type { CatalogueHolds } from '../../ledger/catalogue-holds.ts'
 import type { StatusChange } from '../fetches.ts'
 import type { Reconciliation, RecordProblem } from '../reconciliation.ts'
@@ -85,8 +86,8 @@ export function reconciliationRules(driver: CatalogueDriver, parts: Reconciliati
       const wrong: WrongRecord[] = []
       for (const { node, own, isOffered, isLost: _, ...record } of found) {
         if (turnSpent()) await nextTurn()
-        const home = homes.get(record.clusterId)
-        if (home === undefined || (node !== null && node !== parts.node)) continue
+        const home = homes.get(record.clusterId) ?? (node === parts.node && isLocal(homes, own) ? own : null)
+        if (home === null || (node !== null && node !== parts.node)) continue
         if (own !== null && isSound(ledger, record, own)) continue
         const isThere = own !== null && ledger.find(own, record) !== undefined
         const backendId = isThere ? own : home
@@ -107,6 +108,14 @@ export function reconciliationRules(driver: CatalogueDriver, parts: Reconciliati
     recount: step => parts.recount(step),
     requeue: root => parts.requeue(root),
   }
+}
+
+/**
+ * Returns whether a backend is a directory of this node. A record whose hold is in it belongs to the node, although the
+ * configuration may have its cluster on another node, or no longer.
+ */
+export function isLocal(homes: ReadonlyMap<string, number>, backendId: number | null): boolean {
+  return backendId === DEFAULT_BACKEND_ID || [...homes.values()].some(home => home === backendId)
 }
 
 /** Recognises most records in one lookup. {@link problemOf} also finds no problem with such a record. */

@@ -11,6 +11,7 @@ import type { StatusChange } from '../fetches.ts'
 import type { Reconciliation, RecordProblem } from '../reconciliation.ts'
 import type { RecordRow } from '../records.ts'
 import {
+  isLocal,
   problemOf,
   type ReconciledLedger,
   type ReconciliationParts,
@@ -88,6 +89,7 @@ export class SqliteReconciliation implements ReconciliationParts {
     const changes: StatusChange[] = []
     const rootId = roots.find(backendId, dag)?.id
     if (rootId === undefined) return changes
+    const isHere = isLocal(homes, backendId)
     for (let place: HoldPlace | undefined = { ends: -1, id: '' }; place !== undefined; ) {
       const from: HoldPlace = place
       const step = (): { last: HoldPlace | undefined; some: StatusChange[] } => {
@@ -95,7 +97,7 @@ export class SqliteReconciliation implements ReconciliationParts {
         const some = held.flatMap(({ id }) => {
           const record = records.get(id)
           const hasContent = record !== undefined && record.rootId !== null
-          if (!hasContent || !homes.has(record.clusterId)) return []
+          if (!hasContent || !(isHere || homes.has(record.clusterId))) return []
           return [this.#wait(record, backendId, reason, now)]
         })
         return { last: held.at(-1), some }

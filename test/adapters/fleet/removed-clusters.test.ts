@@ -139,6 +139,9 @@ describe('records of a cluster that no configuration has', { timeout: 180_000, .
       await setBack()
       for (const node of [b, c]) await node.start()
       await expect.poll(() => whyNot(c), PATIENCE).toMatch(/a may have content/)
+      const waits = async (id: string) => (await b.engine.nodes.list()).find(one => one.id === id)?.waits
+      await expect.poll(() => waits('c'), PATIENCE).toEqual(['1 record waits until a has the content'])
+      expect(await waits('a')).toEqual([expect.stringMatching(/^it has not offered its content yet/)])
       await b.engine.nodes.forget('a')
       for (const node of [b, c]) {
         const ran = () => node.engine.reconcile({ force: true }).then(() => 'it ran', String)

@@ -33,7 +33,7 @@ describe.each([2, 3] as const)('%d nodes under load', options, count => {
       node.drainSeconds = DRAIN_SECONDS
       await node.start()
     }
-  }, 60_000)
+  }, 240_000)
   afterAll(async () => {
     await fleet?.close()
     await postgres?.stop()

@@ -49,7 +49,7 @@ export function NodesCard() {
 
 function Row({ node, nodes, ask }: { node: KnownNode; nodes: readonly KnownNode[]; ask: (asked: Asked) => void }) {
   const now = useNow()
-  const { id, url, state, membership, since, records, bytes, total } = node
+  const { id, url, state, membership, since, records, bytes, total, waits = [] } = node
   const hasEnded = membership === 'retired' || membership === 'forgotten'
   const isChanging = membership === 'retiring' || membership === 'forgetting'
   const isMember = membership === 'active' || membership === 'retiring'
@@ -71,6 +71,7 @@ function Row({ node, nodes, ask }: { node: KnownNode; nodes: readonly KnownNode[
       html`<progress aria-label=${`Progress of ${id}`} max=${Math.max(all, 1)} value=${moved}></progress>
         <p class="hint" role="status">${membership === 'retiring' ? 'Moved' : 'Taken over'}: ${plural(moved, 'pin')} of ${shownCount(all)}</p>`
     }
+    ${waits.map(wait => html`<p class="hint" key=${wait}>${wait}</p>`)}
     ${
       (mayForget || mayRetire) &&
       html`<div class="buttons">
