@@ -16,12 +16,13 @@ const LAYERS = [
     'src/wiring',
     'src/api.ts',
     'src/nodes',
+    'src/catalogue/index.ts',
+    'src/features',
     'src/contract',
     'src/gateway',
     'src/http',
     'src/backup',
     'src/upkeep',
-    'src/webhooks',
     'src/pins',
     'src/clusters',
     'src/access',
@@ -237,6 +238,14 @@ function targetOf(file: SourceFile, specifier: string): string | null {
   return specifier.startsWith('.') ? join(dirname(file.path), specifier).replaceAll('\\', '/') : null
 }
 
+/** Returns why a file may not import another, if that is of a feature; null if it may. */
+function foreignFeature(path: string, target: string): string | null {
+  const roomOf = (of: string): string | undefined => /^src\/features\/([^/]+)\//.exec(of)?.[1]
+  const isListed = ['src/features/feature-list.ts', 'src/catalogue/index.ts'].includes(path)
+  const isOwn = roomOf(target) === undefined || roomOf(path) === roomOf(target)
+  return isListed || isOwn ? null : `imports ${target}, of another room`
+}
+
 function importsWhere(
   isWrong: (file: SourceFile, specifier: string, target: string | null) => string | null,
 ): string[] {
@@ -294,6 +303,15 @@ describe('architecture', () => {
       return to < from ? `imports ${target}, which is above it` : null
     })
     expect(wrong).toEqual([])
+  })
+
+  test('a feature imports no other feature, and only the lists import one', () => {
+    const wrong = importsWhere((file, _, target) => (target === null ? null : foreignFeature(file.path, target)))
+    expect(wrong).toEqual([])
+    const webhooks = 'src/features/webhooks/webhook-service.ts'
+    for (const path of ['src/pins/pin-service.ts', 'src/wiring/http.ts', 'src/features/audit/audit-log.ts']) {
+      expect(foreignFeature(path, webhooks)).toBe(`imports ${webhooks}, of another room`)
+    }
   })
 
   test('rooms of the gateway import only lower rooms', () => {
@@ -440,9 +458,9 @@ describe('architecture', () => {
     expect(cycles()).toEqual([])
   })
 
-  test('in src, only the list of loaders imports files later', () => {
-    // The other loads a package.
-    const allowed = ['src/wiring/loaders.ts', 'src/outgoing/http-agent.ts']
+  test('in src, only the lists of loaders and features import files later', () => {
+    // The last loads a package.
+    const allowed = ['src/wiring/loaders.ts', 'src/features/feature-list.ts', 'src/outgoing/http-agent.ts']
     const wrong = findings(
       (what, file) => what === 'import()' && file.path.startsWith('src/') && !allowed.includes(file.path),
     )

@@ -53,7 +53,7 @@ export const cataloguePromises: readonly KeptPromise[] = [
   },
   {
     promise: 'a delivery that has ended is not retried',
-    file: 'src/catalogue/rules/delivery-rules.ts',
+    file: 'src/features/webhooks/delivery-rules.ts',
     find: '= :at WHERE id = :id AND NOT ended`\n',
     replace: '= :at WHERE id = :id`\n',
     test: { file: 'test/catalogue/content-rules.test.ts', name: 'keeps a delivery due until it ends' },

@@ -1,6 +1,6 @@
 import type { KeptPromise } from './promises.ts'
 
-const urlReader = 'test/outgoing/url-reader.test.ts'
+const urlReader = 'test/features/url-uploads/url-reader.test.ts'
 
 const contract = 'test/contract/contract.test.ts'
 const body = 'test/http/json-body.test.ts'
@@ -8,7 +8,7 @@ const options = 'test/wiring/given-options.test.ts'
 const testEngines = 'test/testing/test-engine.test.ts'
 const everyday = 'test/pins/everyday.test.ts'
 const texts = 'test/wiring/given-texts.test.ts'
-const sender = 'test/outgoing/webhook-sender.test.ts'
+const sender = 'test/features/webhooks/webhook-sender.test.ts'
 const inflated = 'test/content/car/inflated.test.ts'
 const fields = 'MUST refuse a field with U+0000 or half a'
 
@@ -180,7 +180,7 @@ export const inputPromises: readonly KeptPromise[] = [
   },
   {
     promise: 'a webhook does not tell which names lead into a private network',
-    file: 'src/outgoing/webhook-sender.ts',
+    file: 'src/features/webhooks/webhook-sender.ts',
     find: 'return isTimeout(error)',
     replace: "if (error instanceof PrivateAddressError) return 'is private'\n  return isTimeout(error)",
     test: { file: sender, name: 'a name with address 10.0.0.1 receives no' },
@@ -263,14 +263,14 @@ export const inputPromises: readonly KeptPromise[] = [
   },
   {
     promise: 'an upload from a URL checks the address that it connects to',
-    file: 'src/outgoing/url-reader.ts',
+    file: 'src/features/url-uploads/url-reader.ts',
     find: 'lookup: allowPrivate ? undefined : lookup',
     replace: 'lookup: undefined',
     test: { file: urlReader, name: 'connects to the checked address of a name that changes' },
   },
   {
     promise: 'an upload from a URL ends although its server still sends',
-    file: 'src/outgoing/url-reader.ts',
+    file: 'src/features/url-uploads/url-reader.ts',
     find: '      const { signal } = deadline\n',
     replace: '      const signal = given\n',
     test: { file: urlReader, name: 'is given up if its server stalls' },

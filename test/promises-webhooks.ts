@@ -1,7 +1,7 @@
 import type { KeptPromise } from './promises.ts'
 
 const jobs = 'test/jobs/job-runner.test.ts'
-const webhooks = 'test/webhooks/webhooks.test.ts'
+const webhooks = 'test/features/webhooks/webhooks.test.ts'
 
 /** Promises about webhooks and the runner of their deliveries. */
 export const webhookPromises: readonly KeptPromise[] = [
@@ -10,25 +10,25 @@ export const webhookPromises: readonly KeptPromise[] = [
     file: 'src/outgoing/public-lookup.ts',
     find: 'addresses.some(({ address }) => isPrivateAddress(address))',
     replace: 'addresses.length === 0',
-    test: { file: 'test/outgoing/webhook-sender.test.ts', name: 'a name with address 127.0.0.1 receives no' },
+    test: { file: 'test/features/webhooks/webhook-sender.test.ts', name: 'a name with address 127.0.0.1 receives no' },
   },
   {
     promise: 'a webhook that hangs delays no other account',
-    file: 'src/webhooks/webhook-runner.ts',
+    file: 'src/features/webhooks/webhook-runner.ts',
     find: '    perAccount: PER_ACCOUNT,',
     replace: '    perAccount: DELIVERIES_AT_ONCE,',
     test: { file: webhooks, name: 'that hangs delays no other' },
   },
   {
     promise: 'a delivery is retried until the webhook answers 2xx',
-    file: 'src/webhooks/webhook-runner.ts',
+    file: 'src/features/webhooks/webhook-runner.ts',
     find: 'if (status < 200 || status > 299) throw',
     replace: 'if (status < 0) throw',
     test: { file: webhooks, name: 'receives the same body again' },
   },
   {
     promise: 'the secret of a webhook is stored encrypted',
-    file: 'src/webhooks/webhook-service.ts',
+    file: 'src/features/webhooks/webhook-service.ts',
     find: 'secret: sealed, createdAt',
     replace: 'secret: Buffer.from(secret), createdAt',
     test: { file: webhooks, name: 'receives each event once, signed' },

@@ -8,7 +8,8 @@ import { configSchema } from '../src/config/config-schema.ts'
 import { planSchema } from '../src/config/plan-schema.ts'
 import type { ContractRoute } from '../src/contract/contract-route.ts'
 import { parametersOf } from '../src/contract/openapi/openapi-document.ts'
-import { ADMIN_PATH, BASE_PATH, contractRoutes, routeGroups } from '../src/contract/routes.ts'
+import { ADMIN_PATH, BASE_PATH } from '../src/contract/routes.ts'
+import { allRoutes } from '../src/features/all-routes.ts'
 import { ERROR_TABLE } from '../src/http/error-codes.ts'
 import type { Access } from '../src/http/route.ts'
 import { configRows, configTypes, definitionType } from './config-text.ts'
@@ -18,10 +19,12 @@ const ROOT = join(import.meta.dirname, '..')
 const FIELD_HEAD = ['Field', 'Default', 'Meaning']
 const CONFIG_TYPES = 'src/config/engine-options.ts'
 
+const { contract, groups } = await allRoutes()
+
 const PARTS: Readonly<Record<string, () => string>> = {
-  routes: () => byTag(contractRoutes),
+  routes: () => byTag(contract),
   'routes of the owner': () => {
-    const { routes } = routeGroups.find(({ base }) => base === ADMIN_PATH) ?? { routes: [] }
+    const { routes } = groups.find(({ base }) => base === ADMIN_PATH) ?? { routes: [] }
     const rows = routes.map(route => [
       request(route, ADMIN_PATH),
       [`${route.summary}.`, route.details].join(' ').trim(),

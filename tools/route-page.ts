@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { serverAdapters } from '../adapters/cli/server-adapters.ts'
 import { toFetch } from '../adapters/fetch/index.ts'
-import { routeGroups } from '../src/contract/routes.ts'
+import { allRoutes } from '../src/features/all-routes.ts'
 import { createEngine, type Identity, type IdentityProvider, SCOPES } from '../src/index.ts'
 import { CID, EXAMPLES, type Example, type Known } from './route-examples.ts'
 import { NOW } from './totp.ts'
@@ -21,6 +21,7 @@ const CONSOLE_KEY = /^console-[0-9a-f]+$/
 const JOB_ENDS = ['pin:removed', 'pin:created'] as const
 const LONGEST_TEXT = 90
 const MOST_ITEMS = 2
+const { groups } = await allRoutes()
 
 export async function routePage(): Promise<string> {
   const directory = await mkdtemp(join(tmpdir(), 'holdfast-routes-'))
@@ -184,7 +185,7 @@ function withoutVarying(value: unknown, field = ''): unknown {
 
 function section(example: Example, request: string, status: number, body: string, backups: string): string {
   const [method = '', path = ''] = example.route.split(' ')
-  const group = routeGroups.find(({ base, routes }) =>
+  const group = groups.find(({ base, routes }) =>
     routes.some(route => route.method === method && `${base}${route.path}` === path),
   )
   const route = group?.routes.find(each => each.method === method && `${group.base}${each.path}` === path)

@@ -1,4 +1,4 @@
-import type { Catalogue } from '../../src/catalogue/catalogue.ts'
+import type { CoreCatalogue } from '../../src/catalogue/catalogue.ts'
 import type { AccountUsage, RecordRow } from '../../src/catalogue/records.ts'
 import { bulkRules } from '../../src/catalogue/rules/bulk-rules.ts'
 import { type RecordParts, recordRules, usageOf } from '../../src/catalogue/rules/record-rules.ts'
@@ -37,7 +37,7 @@ type HoldRow = { hold_id: string }
 
 const COUNTERS = `SELECT id, ${selectList(accountUsage).postgres} FROM accounts WHERE id = ANY($1)`
 
-export function postgresRecords(parts: ContentParts, clock: Clock): Pick<Catalogue, 'records' | 'bulk'> {
+export function postgresRecords(parts: ContentParts, clock: Clock): Pick<CoreCatalogue, 'records' | 'bulk'> {
   const { database, holds } = parts
   const commits = new RecordCommits(parts)
   const lists = new RecordLists(database)

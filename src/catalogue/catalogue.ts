@@ -13,20 +13,18 @@ import type { Records } from './records.ts'
 import type { SecondFactorStore } from './second-factors.ts'
 import type { SessionStore } from './session-store.ts'
 import type { UndoPeriods } from './undo-periods.ts'
-import type { WebhookStore } from './webhook-store.ts'
 
 /**
  * The state that all nodes share.
  * Each method is one transaction. Its parameters contain everything that the transaction needs for its decisions,
  * including the current time.
  */
-export interface Catalogue {
+export interface CoreCatalogue {
   accounts: AccountStore
   identities: IdentityStore
   keys: KeyStore
   sessions: SessionStore
   secondFactors: SecondFactorStore
-  webhooks: WebhookStore
   egress: EgressStore
   audit: AuditStore
   records: Records

@@ -1,5 +1,8 @@
 /** The interfaces of a catalogue, for programs that implement their own. */
 
+import type { WebhookStore } from '../features/webhooks/webhook-store.ts'
+import type { CoreCatalogue } from './catalogue.ts'
+
 export type { PinStatus, StatusCode, StatusReason } from '../domain/pin-status.ts'
 export { checkTransition } from '../domain/pin-status.ts'
 export type { DagIdentity } from '../ipld/cid.ts'
@@ -30,7 +33,21 @@ export type {
 export { CHANGE_KEPT_MS, FAILURES_KEPT, MOST_CHANGES, usageWithRemoved } from './bulk-changes.ts'
 export type { BulkEdit, EditRefusal } from './bulk-edits.ts'
 export { editedRecord } from './bulk-edits.ts'
-export type { Catalogue } from './catalogue.ts'
+export type { CoreCatalogue } from './catalogue.ts'
+
+/** The state that all nodes share, features included. Each method is one transaction. */
+export interface Catalogue extends CoreCatalogue {
+  webhooks: WebhookStore
+}
+
+export type {
+  DeliveryOutcome,
+  DeliveryRow,
+  SentDelivery,
+  WebhookRow,
+  WebhookStore,
+} from '../features/webhooks/webhook-store.ts'
+export { ENDED_DELIVERIES_KEPT } from '../features/webhooks/webhook-store.ts'
 export type { DeletionStops } from './deletion-stops.ts'
 export type { EgressPayer, EgressRow, EgressStore, SentBytes } from './egress.ts'
 export { MOST_PAYERS, PAYING_ROOTS } from './egress.ts'
@@ -63,5 +80,3 @@ export type { ClearSecret, SecondFactorRow, SecondFactorStore } from './second-f
 export type { Session, SessionStore } from './session-store.ts'
 export { MOST_SESSIONS } from './session-store.ts'
 export type { KeptTotals, UndoPeriods } from './undo-periods.ts'
-export type { DeliveryOutcome, DeliveryRow, SentDelivery, WebhookRow, WebhookStore } from './webhook-store.ts'
-export { ENDED_DELIVERIES_KEPT } from './webhook-store.ts'

@@ -2,7 +2,7 @@ import type { Clock } from '../domain/clock.ts'
 import type { Sealing } from '../domain/sealing.ts'
 import type { DagIdentity } from '../ipld/cid.ts'
 import type { CatalogueHolds } from '../ledger/catalogue-holds.ts'
-import type { Catalogue } from './catalogue.ts'
+import type { CoreCatalogue } from './catalogue.ts'
 import type { Census } from './census.ts'
 import type { Fleet, NodeAddress, SharedPlaces } from './fleet.ts'
 import type { LostContent } from './lost-content.ts'
@@ -53,7 +53,7 @@ export interface AccountVersions {
 }
 
 export type SharedContent = Pick<
-  Catalogue,
+  CoreCatalogue,
   'records' | 'bulk' | 'stops' | 'fetches' | 'files' | 'placements' | 'reconciliation'
 >
 

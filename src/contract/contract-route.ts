@@ -55,14 +55,15 @@ export interface RouteDocumentation {
   readonly errors?: readonly ErrorCode[]
 }
 
-export interface ContractRoute extends RouteDocumentation {
+/** A route. Its handler uses the services of the contract, and a feature's routes also those of the feature. */
+export interface ContractRoute<Used = Services> extends RouteDocumentation {
   readonly method: string
   /** Path below the base of the route group. */
   readonly path: string
   readonly access: Access
   readonly bodies: readonly Body[]
   readonly answers: Answers
-  readonly handler: (context: RequestContext, services: Services) => Promise<ApiResponse>
+  readonly handler: (context: RequestContext, services: Used) => Promise<ApiResponse>
 }
 
 export interface RouteGroup {
@@ -92,7 +93,8 @@ type Context<Reach extends Access, Schema extends TSchema> = (Reach extends 'pub
   body(): Promise<Static<Schema>>
 }
 
-interface RouteDefinition<Reach extends Access, Schema extends TSchema, A extends Answers> extends RouteDocumentation {
+export interface RouteDefinition<Reach extends Access, Schema extends TSchema, A extends Answers, Used>
+  extends RouteDocumentation {
   /** `*` means all methods. The OpenAPI document omits such routes. A GET route also handles HEAD. */
   readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE' | '*'
   /**
@@ -106,7 +108,7 @@ interface RouteDefinition<Reach extends Access, Schema extends TSchema, A extend
   readonly forms?: readonly Body[]
   readonly answers: A
   /** Returns a typed reply, or the response of another node that handled the request. */
-  readonly handler: (context: Context<Reach, Schema>, services: Services) => Promise<Reply<A> | ApiResponse> | Reply<A>
+  readonly handler: (context: Context<Reach, Schema>, services: Used) => Promise<Reply<A> | ApiResponse> | Reply<A>
 }
 
 /**
@@ -122,10 +124,23 @@ export function optionalJson<Schema extends TSchema>(schema: Schema): Body<Schem
   return { ...json(schema), required: false }
 }
 
-/** Defines a route. TypeScript infers the handler's input and result from the schemas. */
+/** Defines a route of the contract. TypeScript infers the handler's input and result from the schemas. */
 export function route<Reach extends Access, Schema extends TSchema, const A extends Answers>(
-  definition: RouteDefinition<Reach, Schema, A>,
+  definition: RouteDefinition<Reach, Schema, A, Services>,
 ): ContractRoute {
+  return defined(definition)
+}
+
+/** Returns the function that defines routes of a feature, whose handlers also use its own services. */
+export function routesWith<Own extends object>() {
+  return <Reach extends Access, Schema extends TSchema, const A extends Answers>(
+    definition: RouteDefinition<Reach, Schema, A, Services & Own>,
+  ): ContractRoute<Services & Own> => defined(definition)
+}
+
+function defined<Reach extends Access, Schema extends TSchema, A extends Answers, Used extends Services>(
+  definition: RouteDefinition<Reach, Schema, A, Used>,
+): ContractRoute<Used> {
   const { body, forms = [], handler, ...rest } = definition
   const maxBytes = rest.access === 'public' ? MAX_PUBLIC_JSON_BYTES : MAX_JSON_BYTES
   const read: BodyReader<unknown> = body === undefined ? refuse : bodyReader(body.schema, maxBytes)
@@ -146,7 +161,7 @@ export function route<Reach extends Access, Schema extends TSchema, const A exte
     },
   }
 
-  async function answerTo(context: RequestContext, services: Services): Promise<Answer> {
+  async function answerTo(context: RequestContext, services: Used): Promise<Answer> {
     const given = { ...context, body: () => read(context.request) } as unknown as Context<Reach, Schema>
     const reply: ApiResponse | { status: unknown; body: unknown; isLive?: boolean } = await handler(given, services)
     if ('headers' in reply) return { response: reply, cid: null, isLive: true }

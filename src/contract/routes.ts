@@ -25,50 +25,72 @@ import { statusRoutes } from './records/status.ts'
 import { carRoutes } from './uploads/car.ts'
 import { fileRoutes } from './uploads/file-routes.ts'
 import { uploadRoutes } from './uploads/uploads.ts'
-import { urlRoutes } from './uploads/url-route.ts'
-import { webhookRoutes } from './webhook-routes.ts'
 
 export const BASE_PATH = '/api/v3'
 /** Administration routes for the owner. They are not part of the API contract. */
 export const ADMIN_PATH = '/admin/v1'
 
-/** The first matching route handles a request. The OpenAPI document lists the routes in this order. */
-export const contractRoutes: readonly ContractRoute[] = [
-  ...fileRoutes,
-  ...carRoutes,
-  ...urlRoutes,
-  ...pinRoutes,
-  ...uploadRoutes,
-  ...jobRoutes,
-  ...clusterRoutes,
-  ...statusRoutes,
-  ...profileRoutes,
-  ...planRoutes,
-  ...authRoutes,
-  ...secondFactorRoutes,
-  ...sessionRoutes,
-  ...tokenRoutes,
-  ...webhookRoutes,
-  ...absentRoutes,
-  ...metaRoutes,
-  ...docsRoutes(() => contractRoutes),
-]
+/** Routes that a feature adds to the group with the same base. */
+export interface AddedRoutes<Route = ContractRoute> {
+  readonly base: string
+  /** Path of the route before which the added ones stand in the descriptions. Null for the end of the group. */
+  readonly before: string | null
+  readonly routes: readonly Route[]
+}
 
-/** All routes of the node except the gateway. */
-export const routeGroups: readonly RouteGroup[] = [
-  { base: BASE_PATH, routes: contractRoutes },
-  {
-    base: ADMIN_PATH,
-    routes: [
-      ...adminUpkeepRoutes,
-      ...adminWatchRoutes,
-      ...adminAccountRoutes,
-      ...takedownRoutes,
-      ...workRoutes,
-      ...nodeRoutes,
-      ...auditRoutes,
+export interface RouteTable {
+  /** The routes of the contract, in the order of the OpenAPI document. */
+  readonly contract: readonly ContractRoute[]
+  /** All routes of the node except the gateway. The first matching route handles a request. */
+  readonly groups: readonly RouteGroup[]
+}
+
+/** Returns all routes, with those that features add. */
+export function routeTable(added: readonly AddedRoutes[]): RouteTable {
+  const contract: readonly ContractRoute[] = withAdded(BASE_PATH, [
+    ...fileRoutes,
+    ...carRoutes,
+    ...pinRoutes,
+    ...uploadRoutes,
+    ...jobRoutes,
+    ...clusterRoutes,
+    ...statusRoutes,
+    ...profileRoutes,
+    ...planRoutes,
+    ...authRoutes,
+    ...secondFactorRoutes,
+    ...sessionRoutes,
+    ...tokenRoutes,
+    ...absentRoutes,
+    ...metaRoutes,
+    ...docsRoutes(() => contract),
+  ])
+  const admin = [
+    ...adminUpkeepRoutes,
+    ...adminWatchRoutes,
+    ...adminAccountRoutes,
+    ...takedownRoutes,
+    ...workRoutes,
+    ...nodeRoutes,
+    ...auditRoutes,
+  ]
+  return {
+    contract,
+    groups: [
+      { base: BASE_PATH, routes: contract },
+      { base: ADMIN_PATH, routes: withAdded(ADMIN_PATH, admin) },
+      { base: PSA_PATH, routes: [...psaRoutes, psaDocsRoute] },
+      { base: '', routes: [health, ready, ...frontRoutes, ...goneRoutes] },
     ],
-  },
-  { base: PSA_PATH, routes: [...psaRoutes, psaDocsRoute] },
-  { base: '', routes: [health, ready, ...frontRoutes, ...goneRoutes] },
-]
+  }
+
+  function withAdded(group: string, own: readonly ContractRoute[]): readonly ContractRoute[] {
+    const all = [...own]
+    for (const { base, before, routes } of added) {
+      if (base !== group) continue
+      const at = before === null ? -1 : all.findIndex(({ path }) => path === before)
+      all.splice(at === -1 ? all.length : at, 0, ...routes)
+    }
+    return all
+  }
+}

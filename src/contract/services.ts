@@ -21,14 +21,12 @@ import type { Verifier } from '../content/verifier.ts'
 import type { Egress } from '../gateway/policy/account-egress.ts'
 import type { Takedowns } from '../gateway/policy/takedowns.ts'
 import type { Connection } from '../network/network-node.ts'
-import type { UrlReader } from '../outgoing/url-reader.ts'
 import type { BulkService } from '../pins/bulk/bulk-service.ts'
 import type { Statistics } from '../pins/lists/statistics.ts'
 import type { PinService } from '../pins/pin-service.ts'
 import type { History } from '../upkeep/history.ts'
 import type { RecentFailures } from '../upkeep/recent-failures.ts'
 import type { Reconciler } from '../upkeep/reconciler.ts'
-import type { WebhookService } from '../webhooks/webhook-service.ts'
 import type { RememberedAnswers } from './remembered-answers.ts'
 
 export type ServedPins = Pick<
@@ -111,8 +109,6 @@ export interface Services {
   pins: ServedPins
   bulk: Pick<BulkService, 'start' | 'list' | 'get' | 'undo' | 'recent'>
   uploadSlots: UploadSlots
-  /** Null if the node reads no URLs. */
-  urls: Pick<UrlReader, 'open' | 'parse'> | null
   egress: Pick<Egress, 'read'>
   clusters: Clusters
   keys: ServedKeys
@@ -148,5 +144,4 @@ export interface Services {
   /** Null for a single node. */
   fleet: Pick<FleetNodes, 'list' | 'retire' | 'forget' | 'lost'> | null
   takedowns: Pick<Takedowns, 'page' | 'add' | 'remove'>
-  webhooks: Pick<WebhookService, 'create' | 'list' | 'remove' | 'deliveries' | 'recent' | 'resend'>
 }

@@ -8,7 +8,7 @@ import { PlanCatalogue } from '../access/plan-catalogue.ts'
 import { ScopePolicy } from '../access/scope-policy.ts'
 import { SessionRegistry } from '../access/sessions/session-registry.ts'
 import { SecondFactor } from '../access/sign-in/second-factor-check.ts'
-import type { Catalogue } from '../catalogue/catalogue.ts'
+import type { CoreCatalogue } from '../catalogue/catalogue.ts'
 import type { SharedSignIn } from '../catalogue/sign-in.ts'
 import type { Sealing } from '../domain/sealing.ts'
 import type { Setup } from './setup.ts'
@@ -19,7 +19,7 @@ export type AccessModule = ReturnType<typeof makeAccess>
 export interface AccessStorage {
   /** Changes whenever another process may have changed credentials. */
   credentialsVersion: () => number
-  catalogue: Pick<Catalogue, 'accounts' | 'keys' | 'sessions' | 'secondFactors'>
+  catalogue: Pick<CoreCatalogue, 'accounts' | 'keys' | 'sessions' | 'secondFactors'>
   sealing: Sealing
   /** Null for a single node. */
   signIn: SharedSignIn | null

@@ -4,7 +4,7 @@ import { Slots } from '../concurrency/slots.ts'
 import { bindRoutes } from '../contract/contract-route.ts'
 import { psaError } from '../contract/psa/psa-errors.ts'
 import { RememberedAnswers } from '../contract/remembered-answers.ts'
-import { routeGroups } from '../contract/routes.ts'
+import { type AddedRoutes, routeTable } from '../contract/routes.ts'
 import type { NodeStatus, Services } from '../contract/services.ts'
 import { VERSION } from '../domain/version.ts'
 import { withContentHosts } from '../gateway/site/subdomain.ts'
@@ -23,7 +23,6 @@ import type { SignInModule } from './sign-in-module.ts'
 import type { StorageModule } from './storage-module.ts'
 import type { UpkeepModule } from './upkeep-module.ts'
 import type { UpkeepWorkModule } from './upkeep-work-module.ts'
-import type { WebhooksModule } from './webhooks-module.ts'
 
 const MOST_WAITING_UPLOADS = 1_024
 const UPLOAD_WAIT_MS = 15_000
@@ -41,7 +40,7 @@ interface Below {
   upkeepWork: UpkeepWorkModule
   backups: Backups
   gateway: GatewayModule
-  webhooks: WebhooksModule
+  added: readonly AddedRoutes[]
 }
 
 export type HttpModule = Pick<Border, 'api'> & Lifecycle
@@ -53,7 +52,7 @@ export function makeHttp(setup: Setup, below: Below): HttpModule {
   const { scopes, audit } = below.access
   const { authenticator, limits } = below.signIn
   const api = createApi({
-    routes: bindRoutes(routeGroups, servicesOf(setup, below)),
+    routes: bindRoutes(routeTable(below.added).groups, servicesOf(setup, below)),
     authentication: authenticator,
     authorization: scopes,
     limits,
@@ -76,7 +75,6 @@ function servicesOf(setup: Setup, { access, signIn, pins, upkeep, ...below }: Be
     pins: pins.service,
     bulk: below.bulk.bulk,
     uploadSlots: uploadSlots(setup),
-    urls: below.webhooks.urls,
     rememberedAnswers: new RememberedAnswers({
       versions: below.storage.versions,
       clock: setup.clock,
@@ -96,7 +94,6 @@ function servicesOf(setup: Setup, { access, signIn, pins, upkeep, ...below }: Be
     backups: below.backups,
     takedowns: below.gateway.takedowns,
     egress: below.gateway.egress,
-    webhooks: below.webhooks.webhooks,
     fleet: below.storage.shared?.fleet?.nodes ?? null,
     version: VERSION,
     hasConsole: setup.config.console === true,

@@ -9,6 +9,7 @@ import { type BulkModule, makeBulk } from './bulk-module.ts'
 import { type ClustersModule, makeClusters } from './clusters-module.ts'
 import { type KnownModules, type Lifecycle, Modules, token } from './container.ts'
 import { type ContentModule, makeContent } from './content-module.ts'
+import { type FeaturesModule, makeFeatures } from './features-module.ts'
 import type { GatewayModule } from './gateway-module.ts'
 import type { HttpModule } from './http.ts'
 import { LaterModule } from './later-module.ts'
@@ -24,7 +25,6 @@ import { openStores } from './stores.ts'
 import type { TakedownsModule } from './takedowns-module.ts'
 import { makeUpkeep, type UpkeepModule } from './upkeep-module.ts'
 import type { UpkeepWorkModule } from './upkeep-work-module.ts'
-import { makeWebhooks, type WebhooksModule } from './webhooks-module.ts'
 
 /** A module may use only the modules listed before it. */
 export const M = {
@@ -38,7 +38,7 @@ export const M = {
   nodes: token<NodesModule>('nodes'),
   pins: token<PinsModule>('pins'),
   bulk: token<BulkModule>('bulk'),
-  webhooks: token<WebhooksModule>('webhooks'),
+  features: token<FeaturesModule>('features'),
   upkeepWork: token<LaterModule<UpkeepWorkModule>>('upkeep work'),
   backup: token<LaterModule<BackupModule>>('backup'),
   upkeep: token<UpkeepModule>('upkeep'),
@@ -60,7 +60,7 @@ const ORDER = [
   M.network,
   M.pins,
   M.bulk,
-  M.webhooks,
+  M.features,
   M.upkeepWork,
   M.backup,
   M.upkeep,
@@ -87,7 +87,7 @@ export async function startModules(setup: Setup): Promise<Modules> {
   modules.provide(M.nodes, m => makeNodes(setup, m.get(M.storage), m.get(M.clusters)))
   modules.provide(M.pins, m => makePins(setup, below(m), loaders))
   modules.provide(M.bulk, m => makeBulk(setup, { ...below(m), pins: m.get(M.pins) }))
-  modules.provide(M.webhooks, m => makeWebhooks(setup, { storage: m.get(M.storage), pins: m.get(M.pins) }))
+  modules.provide(M.features, m => makeFeatures(setup, { storage: m.get(M.storage), pins: m.get(M.pins) }))
   modules.provide(M.upkeep, m => {
     const later = { upkeepWork: m.get(M.upkeepWork), backup: m.get(M.backup) }
     return makeUpkeep(setup, { ...below(m), pins: m.get(M.pins), ...later })
@@ -134,9 +134,9 @@ function provideServing(modules: Modules, setup: Setup): void {
     })
   })
   modules.provide(M.http, m => {
-    const rest = { pins: m.get(M.pins), bulk: m.get(M.bulk), upkeep: m.get(M.upkeep), webhooks: m.get(M.webhooks) }
+    const rest = { pins: m.get(M.pins), bulk: m.get(M.bulk), upkeep: m.get(M.upkeep) }
     const parts = { ...below(m), ...rest }
-    const [gateway, signIn] = [m.get(M.gateway), m.get(M.signIn)]
+    const [gateway, signIn, features] = [m.get(M.gateway), m.get(M.signIn), m.get(M.features)]
     const [upkeepWork, backup] = [m.get(M.upkeepWork), m.get(M.backup)]
     return new LaterModule(async () => {
       const { makeHttp } = await loaders.http()
@@ -145,6 +145,7 @@ function provideServing(modules: Modules, setup: Setup): void {
         ...parts,
         signIn: await signIn.load(),
         gateway: await gateway.load(),
+        added: await features.routes(),
         upkeepWork: await upkeepWork.load(),
         backups: (await backup.load()).backups,
       })

@@ -1,7 +1,8 @@
-import type { Catalogue } from '../catalogue/catalogue.ts'
+import type { CoreCatalogue } from '../catalogue/catalogue.ts'
 import type { Census } from '../catalogue/census.ts'
 import type { Offers } from '../catalogue/offers.ts'
 import type { Retirements } from '../catalogue/retirements.ts'
+import type { RuleHost } from '../catalogue/rules/access-stores.ts'
 import type { NodeWork } from '../catalogue/shared-catalogue.ts'
 import type { SharedSignIn } from '../catalogue/sign-in.ts'
 import { CensusTable } from '../catalogue/sqlite/census-table.ts'
@@ -40,7 +41,7 @@ export function makeStorage(setup: Setup, stores: Stores) {
   const holds = new Holds(database, roots)
   const claims = new Claims(database, blocks, writes)
   const tables = { roots, holds, blocks, claims }
-  const { catalogue, census, signIn, credentialsVersion, versions, work, offers, retirements } = catalogueOf(
+  const { catalogue, rules, census, signIn, credentialsVersion, versions, work, offers, retirements } = catalogueOf(
     stores,
     tables,
     writes,
@@ -50,6 +51,8 @@ export function makeStorage(setup: Setup, stores: Stores) {
     ...stores,
     externalBackends,
     catalogue,
+    /** Runs the rules of features. */
+    rules,
     census,
     signIn,
     credentialsVersion,
@@ -92,7 +95,8 @@ export function makeStorage(setup: Setup, stores: Stores) {
 }
 
 interface CatalogueParts {
-  catalogue: Catalogue
+  catalogue: CoreCatalogue
+  rules: RuleHost
   census: Census
   /** Null if the catalogue is in SQLite. */
   signIn: SharedSignIn | null
@@ -111,12 +115,11 @@ function catalogueOf(
 ): CatalogueParts {
   const census = new CensusTable(database)
   if (shared === null) {
-    const catalogue = {
-      ...sqliteAccess(database, writes),
-      ...sqliteContent(database, writes, tables, externalBackends),
-    }
+    const { rules, ...access } = sqliteAccess(database, writes)
+    const catalogue = { ...access, ...sqliteContent(database, writes, tables, externalBackends) }
     return {
       catalogue,
+      rules,
       census,
       signIn: null,
       credentialsVersion: () => database.dataVersion(),
@@ -128,8 +131,10 @@ function catalogueOf(
   }
   const ledger = new CatalogueHolds({ ...tables, queue: writes })
   const { content, work, offers, retirements } = shared.content(ledger, externalBackends)
+  const { rules, ...access } = shared.access
   return {
-    catalogue: { ...shared.access, ...content },
+    catalogue: { ...access, ...content },
+    rules,
     census: shared.census(census),
     signIn: shared.signIn(sealing),
     credentialsVersion: () => shared.changes.version(),

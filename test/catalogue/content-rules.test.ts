@@ -17,6 +17,7 @@ import { contentRules } from './content-rules.ts'
 import { ACCOUNTS, EXTERNAL } from './content-support.ts'
 import { wrongCatalogues } from './content-wrong.ts'
 import { egressRules } from './egress-rules.ts'
+import { featureStores } from './feature-stores.ts'
 import { type ContentCatalogue, memoryCatalogue, type Surroundings } from './memory-catalogue.ts'
 import { placementRules } from './placement-rules.ts'
 import { reconciliationRules } from './reconciliation-rules.ts'
@@ -64,7 +65,8 @@ function withSqlite(run: (catalogue: ContentCatalogue) => Promise<void>, Databas
     const blocks = new BlockTable(db)
     const content = sqliteContent(db, queue, { roots, holds, blocks, claims: new Claims(db, blocks, queue) }, EXTERNAL)
     try {
-      await run({ ...sqliteAccess(db, queue), ...content, ...surroundings })
+      const { rules, ...access } = sqliteAccess(db, queue)
+      await run({ ...access, ...featureStores(rules), ...content, ...surroundings })
     } finally {
       await queue.settled()
       db.close()

@@ -1,5 +1,5 @@
 import { join } from 'node:path'
-import type { Catalogue } from '../../src/catalogue/catalogue.ts'
+import type { CoreCatalogue } from '../../src/catalogue/catalogue.ts'
 import type { NewRecord, PinLimits } from '../../src/catalogue/records.ts'
 import { sqliteContent } from '../../src/catalogue/sqlite/sqlite-content.ts'
 import { BlockTable } from '../../src/ledger/block-table.ts'
@@ -78,7 +78,7 @@ function openLedger(file: string, cuts: Cuts): LedgerParts {
 
 /** The catalogue of a model's store. */
 export interface ModelCatalogue {
-  records: Catalogue['records']
+  records: CoreCatalogue['records']
   /** Inserts the accounts. */
   begin(accounts: readonly string[]): Promise<void>
   /** Releases the holds that a killed process left without a record, regardless of their age. */
@@ -144,7 +144,7 @@ export class ModelStore {
     return new ModelStore({ file, files, cuts, make }, parts, await make(parts, cuts))
   }
 
-  get records(): Catalogue['records'] {
+  get records(): CoreCatalogue['records'] {
     return this.catalogue.records
   }
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { contractRoutes, routeGroups } from '../../src/contract/routes.ts'
+import { allRoutes } from '../../src/features/all-routes.ts'
 import { type Engine, SCOPES } from '../../src/index.ts'
 import { readBody } from '../gateway/client.ts'
 import { type TestEngine, type TestEngineOptions, withEngine } from '../support/test-engine.ts'
@@ -69,15 +69,16 @@ function withOwner(run: (test: Owned) => Promise<void>, options: TestEngineOptio
 }
 
 describe('the audit log of a node', () => {
-  test('names an action for each route that changes anything but content', () => {
-    const routes = routeGroups.flatMap(({ base, routes }) => routes.map(route => ({ ...route, base })))
+  test('names an action for each route that changes anything but content', async () => {
+    const { groups, contract } = await allRoutes()
+    const routes = groups.flatMap(({ base, routes }) => routes.map(route => ({ ...route, base })))
     const changing = routes.filter(({ method }) => method !== 'GET')
     const unrecorded = changing.filter(({ audit }) => audit === undefined).map(one => `${one.method} ${one.path}`)
     expect(unrecorded.filter(route => !UNRECORDED.some(([known]) => known.test(route)))).toEqual([])
     expect(changing.length - unrecorded.length).toBeGreaterThan(30)
     // Both nodes would record a forwarded request.
     expect(routes.filter(({ audit, goesTo }) => audit !== undefined && goesTo !== undefined)).toEqual([])
-    expect(contractRoutes.filter(({ audit, method }) => audit !== undefined && method === 'GET')).toEqual([])
+    expect(contract.filter(({ audit, method }) => audit !== undefined && method === 'GET')).toEqual([])
   })
 
   test('has who did what, from where, with which outcome', () =>

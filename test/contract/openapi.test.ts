@@ -4,9 +4,10 @@ import { beforeAll, describe, expect, test } from 'vitest'
 import { bindRoutes } from '../../src/contract/contract-route.ts'
 import { documentPath, type OpenApiDocument } from '../../src/contract/openapi/openapi-document.ts'
 import { PSA_PATH } from '../../src/contract/psa/psa-pins.ts'
-import { ADMIN_PATH, BASE_PATH, contractRoutes, routeGroups } from '../../src/contract/routes.ts'
+import { ADMIN_PATH, BASE_PATH } from '../../src/contract/routes.ts'
 import type { Services } from '../../src/contract/services.ts'
 import { isHoldfastError } from '../../src/domain/errors.ts'
+import { allRoutes } from '../../src/features/all-routes.ts'
 import { Router } from '../../src/http/router.ts'
 import { audits } from './audits.ts'
 import { type Host, hosts, openWorld } from './hosts.ts'
@@ -19,9 +20,10 @@ interface Exchange {
   answer: Answer
 }
 
+const { contract, groups } = await allRoutes()
 /** The API's route table, bound to services that are never called. */
 // The owner's routes and those of the pinning service have their own documents.
-const rows = bindRoutes(routeGroups, {} as Services).filter(
+const rows = bindRoutes(groups, {} as Services).filter(
   ({ path }) => !path.startsWith(ADMIN_PATH) && !path.startsWith(PSA_PATH),
 )
 const router = new Router(rows)
@@ -115,7 +117,7 @@ describe('the OpenAPI document', () => {
   })
 
   test('contains every route of the table, and nothing else', () => {
-    expect(described).toHaveLength(contractRoutes.filter(({ method }) => method !== '*').length)
+    expect(described).toHaveLength(contract.filter(({ method }) => method !== '*').length)
     for (const row of described) expect(operationOf(row)?.summary, keyOf(row)).toMatch(/\S/)
     const count = Object.values(document.paths).reduce((sum, methods) => sum + Object.keys(methods).length, 0)
     expect(count).toBe(described.length)

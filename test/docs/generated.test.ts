@@ -3,7 +3,8 @@ import { serverAdapters } from '../../adapters/cli/server-adapters.ts'
 import { clusterSchema } from '../../src/config/cluster-schema.ts'
 import { configSchema } from '../../src/config/config-schema.ts'
 import { planSchema } from '../../src/config/plan-schema.ts'
-import { ADMIN_PATH, contractRoutes, routeGroups } from '../../src/contract/routes.ts'
+import { ADMIN_PATH } from '../../src/contract/routes.ts'
+import { allRoutes } from '../../src/features/all-routes.ts'
 import { ERROR_TABLE } from '../../src/http/error-codes.ts'
 import { configRows } from '../../tools/config-text.ts'
 import { generatedDocuments } from '../../tools/docs.ts'
@@ -19,13 +20,14 @@ describe('generated documents', () => {
     expect(is).toBe(shouldBe)
   })
 
-  test('list every route and every error code', () => {
+  test('list every route and every error code', async () => {
+    const { contract, groups } = await allRoutes()
     const shown = (path: string): string => path.replace(/[:*](\w+)/g, '<$1>')
-    for (const { method, path } of contractRoutes) {
+    for (const { method, path } of contract) {
       if (method !== '*')
         expect(textOf('docs/reference/http-api.md')).toContain(`| \`${method} ${shown(path) || '/'}\` |`)
     }
-    for (const { method, path } of routeGroups.find(({ base }) => base === ADMIN_PATH)?.routes ?? []) {
+    for (const { method, path } of groups.find(({ base }) => base === ADMIN_PATH)?.routes ?? []) {
       expect(textOf('docs/reference/command-line.md')).toContain(`| \`${method} ${ADMIN_PATH}${shown(path)}\` |`)
     }
     for (const code of Object.keys(ERROR_TABLE)) expect(textOf('docs/reference/errors.md')).toContain(`| \`${code}\` |`)

@@ -4,11 +4,11 @@ import { describe, expect, test } from 'vitest'
 import { HELP } from '../../adapters/cli/help.ts'
 import { openApiDocument } from '../../src/contract/openapi/openapi-document.ts'
 import { documentationPage } from '../../src/contract/openapi/openapi-page.ts'
-import { contractRoutes } from '../../src/contract/routes.ts'
 import { PUBLIC_NOTICE } from '../../src/domain/public-notice.ts'
+import { allRoutes } from '../../src/features/all-routes.ts'
 
 const readme = readFileSync(join(import.meta.dirname, '../../README.md'), 'utf8')
-const document = openApiDocument(contractRoutes, '0.0.0')
+const document = openApiDocument((await allRoutes()).contract, '0.0.0')
 
 describe('the notice that everything pinned is public', () => {
   test('is in the README before the first command', () => {

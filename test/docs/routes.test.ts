@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { routeGroups } from '../../src/contract/routes.ts'
+import { allRoutes } from '../../src/features/all-routes.ts'
 import { EXAMPLES } from '../../tools/route-examples.ts'
 import { routePage } from '../../tools/route-page.ts'
 
@@ -21,8 +21,9 @@ function bones(page: string): string {
 }
 
 describe('docs/reference/routes.md', () => {
-  test('has an example for each route', () => {
-    const routes = routeGroups.flatMap(({ base, routes }) =>
+  test('has an example for each route', async () => {
+    const { groups } = await allRoutes()
+    const routes = groups.flatMap(({ base, routes }) =>
       routes
         .filter(({ method, isAlias }) => method !== '*' && isAlias !== true)
         .map(({ method, path }) => `${method} ${base}${path}`),

@@ -29,6 +29,7 @@ import { RootTable } from '../../src/ledger/root-table.ts'
 import { WithheldLedger } from '../../src/ledger/withheld.ts'
 import { Database, type SqlValue, type Statement } from '../../src/storage/database.ts'
 import { WriteQueue } from '../../src/storage/write-queue.ts'
+import { featureStores } from '../catalogue/feature-stores.ts'
 import { withTempDir } from '../support/temp-dir.ts'
 
 /**
@@ -74,7 +75,7 @@ function withStatements(run: (plans: Map<string, string[]>) => void): Promise<vo
       new WithheldLedger(db, blocks, new WriteQueue(db))
       new ReachWalks(db, new WriteQueue(db))
       sqliteContent(db, new WriteQueue(db), { roots, holds: new Holds(db, roots), blocks, claims })
-      sqliteAccess(db, new WriteQueue(db))
+      featureStores(sqliteAccess(db, new WriteQueue(db)).rules)
       // Statements of the rules are prepared at their first use.
       for (const { sqlite } of knownStatements()) if (sqlite.text !== '') db.prepare(sqlite.text)
       useBackends(db)

@@ -1,4 +1,4 @@
-import type { Catalogue } from '../catalogue.ts'
+import type { CoreCatalogue } from '../catalogue.ts'
 import { accountRules } from './account-rules.ts'
 import { auditRules } from './audit-rules.ts'
 import type { CatalogueDriver } from './driver.ts'
@@ -7,12 +7,18 @@ import { identityRules } from './identity-rules.ts'
 import { keyRules } from './key-rules.ts'
 import { type ClearSecrets, secondFactorRules } from './second-factor-rules.ts'
 import { sessionRules } from './session-rules.ts'
-import { webhookRules } from './webhook-rules.ts'
+
+/** Runs rules that other rooms declare. */
+export interface RuleHost {
+  driver: CatalogueDriver
+  /** Name of the node, for leases of jobs. */
+  node: string
+}
 
 export type AccessStores = Pick<
-  Catalogue,
-  'accounts' | 'identities' | 'keys' | 'sessions' | 'secondFactors' | 'webhooks' | 'egress' | 'audit'
->
+  CoreCatalogue,
+  'accounts' | 'identities' | 'keys' | 'sessions' | 'secondFactors' | 'egress' | 'audit'
+> & { rules: RuleHost }
 
 export function accessStores(driver: CatalogueDriver, clear: ClearSecrets, node: string): AccessStores {
   return {
@@ -21,8 +27,8 @@ export function accessStores(driver: CatalogueDriver, clear: ClearSecrets, node:
     keys: keyRules(driver),
     sessions: sessionRules(driver),
     secondFactors: secondFactorRules(driver, clear),
-    webhooks: webhookRules(driver, node),
     egress: egressRules(driver),
     audit: auditRules(driver),
+    rules: { driver, node },
   }
 }

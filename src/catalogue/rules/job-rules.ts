@@ -1,3 +1,4 @@
+import type { RuleHost } from './access-stores.ts'
 import { either, IF_UNLOCKED, indexed } from './dialect.ts'
 import { type CatalogueDriver, first, type Rule, run } from './driver.ts'
 import { type Columns, type Fragment, fragment, type RuleStatement, sql } from './statement.ts'
@@ -110,6 +111,11 @@ export interface DueQuery {
   each: number
 }
 
+/** Returns when the first job of a queue is due that this node may run, in ms since the epoch; null without a job. */
+export async function dueTime({ driver, node }: RuleHost, kind: JobName, queue: string): Promise<number | null> {
+  return (await driver.first(NEXT_DUE, { kind, queue, node }))?.at ?? null
+}
+
 /** @param states a statement made by {@link dueStates} */
 export function dueJobs<Row extends { accountId: string }>(
   driver: CatalogueDriver,
@@ -134,6 +140,6 @@ export function dueJobs<Row extends { accountId: string }>(
       }
       return { jobs, last }
     },
-    nextDue: async (queue: string) => (await driver.first(NEXT_DUE, { kind, queue, node }))?.at ?? null,
+    nextDue: (queue: string) => dueTime({ driver, node }, kind, queue),
   }
 }

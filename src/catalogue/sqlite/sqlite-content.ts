@@ -4,7 +4,7 @@ import type { Holds } from '../../ledger/holds.ts'
 import type { RootTable } from '../../ledger/root-table.ts'
 import type { Database } from '../../storage/database.ts'
 import type { WriteQueue } from '../../storage/write-queue.ts'
-import type { Catalogue } from '../catalogue.ts'
+import type { CoreCatalogue } from '../catalogue.ts'
 import { fileRules } from '../rules/file-rules.ts'
 import { reconciliationRules } from '../rules/reconciliation-rules.ts'
 import { statusRules } from '../rules/status-rules.ts'
@@ -31,7 +31,7 @@ export function sqliteContent(
   queue: WriteQueue,
   ledger: { roots: RootTable; holds: Holds; blocks: BlockTable; claims: Claims },
   external: ReadonlySet<number> = new Set(),
-): Pick<Catalogue, 'records' | 'bulk' | 'stops' | 'fetches' | 'files' | 'placements' | 'reconciliation'> {
+): Pick<CoreCatalogue, 'records' | 'bulk' | 'stops' | 'fetches' | 'files' | 'placements' | 'reconciliation'> {
   const searchIndex = new SearchIndex(db, queue)
   const statements = new SqliteStatements(db)
   const driver = new SqliteDriver(statements, queue)

@@ -1,7 +1,7 @@
 import { type Holds, MUTED } from '../../ledger/holds.ts'
 import type { Database } from '../../storage/database.ts'
 import { foldedName } from '../../storage/search-function.ts'
-import type { Catalogue } from '../catalogue.ts'
+import type { CoreCatalogue } from '../catalogue.ts'
 import type { Records } from '../records.ts'
 import { bulkRules } from '../rules/bulk-rules.ts'
 import { own } from '../rules/driver.ts'
@@ -21,7 +21,7 @@ export function sqliteRecords(parts: {
   commit: RecordCommit
   pages: RecordPages
   searchIndex: SearchIndex
-}): Pick<Catalogue, 'records' | 'bulk'> {
+}): Pick<CoreCatalogue, 'records' | 'bulk'> {
   const { db, driver, table, holds, commit, pages, searchIndex } = parts
   const searches = new RecordSearches(db, table, searchIndex)
   const removal: RecordParts = {

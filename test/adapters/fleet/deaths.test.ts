@@ -6,12 +6,12 @@ import { join } from 'node:path'
 import pg from 'pg'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { carOf } from '../../content/car/support/cars.ts'
+import { Receiver } from '../../features/webhooks/receiver.ts'
 import { fileOf, leaf, leaves } from '../../pins/fetches/support/dags.ts'
 import { pseudoRandom } from '../../support/bytes.ts'
 import { type NodeProcess, openNodeProcesses } from '../../support/fleet-processes.ts'
 import { needsPostgres, startPostgres, type TestPostgres } from '../../support/postgres-server.ts'
 import { storeSizes } from '../../support/store-inspection.ts'
-import { Receiver } from '../../webhooks/receiver.ts'
 
 const MIB = 1024 ** 2
 /** Another node reacts after a moment, or much later on a busy machine. */

@@ -8,11 +8,11 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vit
 import { createServer, PrometheusMetrics } from '../../../adapters/node-http/index.ts'
 import { type FinishedWork, openTelemetry } from '../../../adapters/opentelemetry/index.ts'
 import { createEngine, type Engine, SCOPES, VERSION } from '../../../src/index.ts'
+import { Receiver } from '../../features/webhooks/receiver.ts'
 import { leaf } from '../../pins/fetches/support/dags.ts'
 import { quick, withStillNet } from '../../pins/fetches/support/net.ts'
 import { withTempDir } from '../../support/temp-dir.ts'
 import { threadReaders } from '../../support/thread-readers.ts'
-import { Receiver } from '../../webhooks/receiver.ts'
 
 const PARENT = { traceId: '4bf92f3577b34da6a3ce929d0e0e4736', spanId: '00f067aa0ba902b7' }
 const TRACEPARENT = `00-${PARENT.traceId}-${PARENT.spanId}-01`

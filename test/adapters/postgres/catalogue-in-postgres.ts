@@ -12,6 +12,7 @@ import { RootTable } from '../../../src/ledger/root-table.ts'
 import { Database } from '../../../src/storage/database.ts'
 import { WriteQueue } from '../../../src/storage/write-queue.ts'
 import { ACCOUNTS, EXTERNAL } from '../../catalogue/content-support.ts'
+import { featureStores } from '../../catalogue/feature-stores.ts'
 import type { ContentCatalogue, Surroundings } from '../../catalogue/memory-catalogue.ts'
 import { withTempDir } from '../../support/temp-dir.ts'
 
@@ -28,6 +29,11 @@ export async function withAccounts(database: Postgres): Promise<void> {
   const { accounts } = postgresAccess(database, 'here')
   const rest = { name: null, plan: 'unlimited', role: 'user' as const, defaultCluster: null, disabled: false }
   for (const id of ACCOUNTS) await accounts.insert({ id, email: `${id}@test`, ...rest, createdAt: 0 }, null)
+}
+
+function accessOf(database: Postgres, name: string) {
+  const { rules, ...access } = postgresAccess(database, name)
+  return { ...access, ...featureStores(rules) }
 }
 
 /**
@@ -51,7 +57,7 @@ export function withNode(
     const { content, offers, retirements } = postgresContent(database, ledger, { name, number }, EXTERNAL)
     try {
       await run({
-        ...postgresAccess(database, name),
+        ...accessOf(database, name),
         ...content,
         offers,
         retirements,
@@ -69,7 +75,7 @@ export function withNode(
 export function byOther(database: Postgres, node: TestNode, name: string, number = 0): TestNode {
   return {
     ...node,
-    ...postgresAccess(database, name),
+    ...accessOf(database, name),
     ...postgresContent(database, node.ledger, { name, number }, EXTERNAL).content,
   }
 }

@@ -5,11 +5,11 @@ import { describe, expect, test } from 'vitest'
 import { HoldfastClient } from '../../../../adapters/client/index.ts'
 import { Database } from '../../../../src/storage/database.ts'
 import { MemoryCluster } from '../../../clusters/memory-cluster.ts'
+import { Receiver } from '../../../features/webhooks/receiver.ts'
 import { inBrowser } from '../../../support/browser.ts'
 import { Keyboard } from '../../../support/keyboard.ts'
 import { expectGoodLooks } from '../../../support/looks.ts'
 import { withTempDir } from '../../../support/temp-dir.ts'
-import { Receiver } from '../../../webhooks/receiver.ts'
 import { consoles, goTo } from './opened.ts'
 
 const DAY_MS = 86_400_000

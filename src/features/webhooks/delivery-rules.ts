@@ -1,15 +1,24 @@
+import { IF_UNLOCKED, indexed, isSet, isUnset } from '../../catalogue/rules/dialect.ts'
+import { type CatalogueDriver, first, type Rule, run } from '../../catalogue/rules/driver.ts'
+import {
+  beginJob,
+  dueJobs,
+  dueStates,
+  endJob,
+  enqueue,
+  JOB,
+  retryJob,
+  withJob,
+} from '../../catalogue/rules/job-rules.ts'
+import { newestPage } from '../../catalogue/rules/row-cursor.ts'
+import { columns, fragment, sql } from '../../catalogue/rules/statement.ts'
 import {
   type DeliveryRow,
   ENDED_DELIVERIES_KEPT,
   type SentDelivery,
   type WebhookRow,
   type WebhookStore,
-} from '../webhook-store.ts'
-import { IF_UNLOCKED, indexed, isSet, isUnset } from './dialect.ts'
-import { type CatalogueDriver, first, type Rule, run } from './driver.ts'
-import { beginJob, dueJobs, dueStates, endJob, enqueue, JOB, retryJob, withJob } from './job-rules.ts'
-import { newestPage } from './row-cursor.ts'
-import { columns, fragment, sql } from './statement.ts'
+} from './webhook-store.ts'
 
 type State = Omit<DeliveryRow, 'attempts' | 'dueAt'>
 

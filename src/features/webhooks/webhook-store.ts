@@ -1,4 +1,4 @@
-import type { Page, PageRequest } from './page.ts'
+import type { Page, PageRequest } from '../../catalogue/page.ts'
 
 /** A webhook: a URL that receives the events of an account's records. Times are milliseconds since the epoch. */
 export interface WebhookRow {

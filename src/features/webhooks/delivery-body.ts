@@ -1,5 +1,5 @@
 import { createHmac } from 'node:crypto'
-import type { DeliveryRow } from '../catalogue/webhook-store.ts'
+import type { DeliveryRow } from './webhook-store.ts'
 
 export const SIGNATURE_HEADER = 'holdfast-signature'
 

@@ -1,12 +1,21 @@
 import { Type } from 'typebox'
+import { CLUSTER, STORING } from '../../contract/answer-fields.ts'
+import { optional, optionalMeta } from '../../contract/body-reader.ts'
+import { type ContractRoute, json, routesWith } from '../../contract/contract-route.ts'
+import { presentUpload, stored, Upload } from '../../contract/record-fields.ts'
+import { present, RequestTarget } from '../../contract/request-target.ts'
+import type { Services } from '../../contract/services.ts'
+import { inUploadSlot } from '../../contract/uploads/upload-slot.ts'
 import { HoldfastError } from '../../domain/errors.ts'
-import type { UrlReader } from '../../outgoing/url-reader.ts'
-import { CLUSTER, STORING } from '../answer-fields.ts'
-import { optional, optionalMeta } from '../body-reader.ts'
-import { type ContractRoute, json, route } from '../contract-route.ts'
-import { presentUpload, stored, Upload } from '../record-fields.ts'
-import { present, RequestTarget } from '../request-target.ts'
-import { inUploadSlot } from './upload-slot.ts'
+import type { UrlReader } from './url-reader.ts'
+
+/** Services that only this route uses. */
+export interface UrlServices {
+  /** Null if the node reads no URLs. */
+  urls: Pick<UrlReader, 'open' | 'parse'> | null
+}
+
+const route = routesWith<UrlServices>()
 
 /** Copies a file of the web to this node. This route extends the API contract. */
 const uploadUrl = route({
@@ -54,7 +63,7 @@ const uploadUrl = route({
   },
 })
 
-export const urlRoutes: readonly ContractRoute[] = [uploadUrl]
+export const urlRoutes: ReadonlyArray<ContractRoute<Services & UrlServices>> = [uploadUrl]
 
 /** The file at a URL. It sends its request when it is read, and so only in an upload slot. */
 class RemoteFile {

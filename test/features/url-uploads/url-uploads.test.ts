@@ -2,8 +2,8 @@ import { once } from 'node:events'
 import { createServer, type RequestListener } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { describe, expect, test } from 'vitest'
-import { toFetch } from '../../adapters/fetch/index.ts'
-import { type TestEngine, withEngine } from '../support/test-engine.ts'
+import { toFetch } from '../../../adapters/fetch/index.ts'
+import { type TestEngine, withEngine } from '../../support/test-engine.ts'
 
 interface Remote extends TestEngine {
   /** URL of a server on this machine, without a slash at the end. */

@@ -1,10 +1,10 @@
 import { randomBytes } from 'node:crypto'
-import type { Page, PageRequest } from '../catalogue/page.ts'
-import type { DeliveryRow, WebhookRow, WebhookStore } from '../catalogue/webhook-store.ts'
-import type { Clock } from '../domain/clock.ts'
-import { HoldfastError } from '../domain/errors.ts'
-import type { Sealing } from '../domain/sealing.ts'
-import { namesPrivateHost } from '../outgoing/public-lookup.ts'
+import type { Page, PageRequest } from '../../catalogue/page.ts'
+import type { Clock } from '../../domain/clock.ts'
+import { HoldfastError } from '../../domain/errors.ts'
+import type { Sealing } from '../../domain/sealing.ts'
+import { namesPrivateHost } from '../../outgoing/public-lookup.ts'
+import type { DeliveryRow, WebhookRow, WebhookStore } from './webhook-store.ts'
 
 const MOST_WEBHOOKS = 10
 const LONGEST_URL = 2_048

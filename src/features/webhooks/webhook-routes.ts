@@ -1,14 +1,21 @@
 import { Type } from 'typebox'
-import type { Principal } from '../access/principal.ts'
-import type { DeliveryRow } from '../catalogue/webhook-store.ts'
-import { orNull } from '../config/schema-parts.ts'
-import { iso } from '../domain/iso-instant.ts'
-import type { Webhook } from '../webhooks/webhook-service.ts'
-import { count, instant, next, PAGE_QUERY, text } from './answer-fields.ts'
-import { required } from './body-reader.ts'
-import { type ContractRoute, json, route, type Shown } from './contract-route.ts'
-import { pageRequest } from './list-query.ts'
-import type { Services } from './services.ts'
+import type { Principal } from '../../access/principal.ts'
+import { orNull } from '../../config/schema-parts.ts'
+import { count, instant, next, PAGE_QUERY, text } from '../../contract/answer-fields.ts'
+import { required } from '../../contract/body-reader.ts'
+import { type ContractRoute, json, routesWith, type Shown } from '../../contract/contract-route.ts'
+import { pageRequest } from '../../contract/list-query.ts'
+import type { Services } from '../../contract/services.ts'
+import { iso } from '../../domain/iso-instant.ts'
+import type { Webhook, WebhookService } from './webhook-service.ts'
+import type { DeliveryRow } from './webhook-store.ts'
+
+/** Services that only the routes of webhooks use. */
+export interface WebhookServices {
+  webhooks: Pick<WebhookService, 'create' | 'list' | 'remove' | 'deliveries' | 'recent' | 'resend'>
+}
+
+export const webhookRoute = routesWith<WebhookServices>()
 
 const webhookFields = {
   id: text,
@@ -41,7 +48,7 @@ export const Delivery = Type.Object(
 const common = { tag: 'Webhooks', access: 'files:read' } as const
 const ID = { id: 'Its id, as listed.' }
 
-const create = route({
+const create = webhookRoute({
   ...common,
   method: 'POST',
   path: '/webhooks',
@@ -68,7 +75,7 @@ const create = route({
   },
 })
 
-const list = route({
+const list = webhookRoute({
   ...common,
   method: 'GET',
   path: '/webhooks',
@@ -79,7 +86,7 @@ const list = route({
   },
 })
 
-const remove = route({
+const remove = webhookRoute({
   ...common,
   method: 'DELETE',
   path: '/webhooks/:id',
@@ -95,7 +102,7 @@ const remove = route({
   },
 })
 
-const deliveries = route({
+const deliveries = webhookRoute({
   ...common,
   method: 'GET',
   path: '/webhooks/:id/deliveries',
@@ -111,7 +118,12 @@ const deliveries = route({
   },
 })
 
-export const webhookRoutes: readonly ContractRoute[] = [create, list, deliveries, remove]
+export const webhookRoutes: ReadonlyArray<ContractRoute<Services & WebhookServices>> = [
+  create,
+  list,
+  deliveries,
+  remove,
+]
 
 /** Checks that the creator of a webhook may read records, because the webhook sends records to a URL. */
 function checkReads(principal: Principal, { scopes }: Services): void {

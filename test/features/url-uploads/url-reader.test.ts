@@ -2,10 +2,10 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo, LookupFunction } from 'node:net'
 import { brotliCompressSync, deflateSync, gzipSync, zstdCompressSync } from 'node:zlib'
 import { describe, expect, test } from 'vitest'
-import { systemClock } from '../../src/domain/clock.ts'
-import { publicLookup } from '../../src/outgoing/public-lookup.ts'
-import { openUrlReader, type UrlReaderOptions } from '../../src/outgoing/url-reader.ts'
-import { collect } from '../support/bytes.ts'
+import { systemClock } from '../../../src/domain/clock.ts'
+import { openUrlReader, type UrlReaderOptions } from '../../../src/features/url-uploads/url-reader.ts'
+import { publicLookup } from '../../../src/outgoing/public-lookup.ts'
+import { collect } from '../../support/bytes.ts'
 
 type Handler = (request: IncomingMessage, response: ServerResponse) => void
 

@@ -1,9 +1,9 @@
 import type { ServerResponse } from 'node:http'
 import type { LookupFunction } from 'node:net'
 import { expect, test } from 'vitest'
-import { publicLookup } from '../../src/outgoing/public-lookup.ts'
-import { openWebhookSender } from '../../src/outgoing/webhook-sender.ts'
-import { Receiver } from '../webhooks/receiver.ts'
+import { openWebhookSender } from '../../../src/features/webhooks/webhook-sender.ts'
+import { publicLookup } from '../../../src/outgoing/public-lookup.ts'
+import { Receiver } from './receiver.ts'
 
 /** Number of deliveries that the runner sends at once. */
 const AT_ONCE = 64

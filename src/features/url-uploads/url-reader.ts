@@ -1,11 +1,11 @@
 import type { LookupFunction } from 'node:net'
-import { Deadline } from '../concurrency/deadline.ts'
-import type { Clock } from '../domain/clock.ts'
-import { HoldfastError, isHoldfastError } from '../domain/errors.ts'
-import { type HttpResponse, isCodingFailure } from './content-coding.ts'
-import { httpAgent, isTimeout } from './http-agent.ts'
-import { lookupPublic, namesPrivateHost } from './public-lookup.ts'
-import { discard, isPlainHttpUrl, RedirectError, requestFollowing } from './redirects.ts'
+import { Deadline } from '../../concurrency/deadline.ts'
+import type { Clock } from '../../domain/clock.ts'
+import { HoldfastError, isHoldfastError } from '../../domain/errors.ts'
+import { type HttpResponse, isCodingFailure } from '../../outgoing/content-coding.ts'
+import { httpAgent, isTimeout } from '../../outgoing/http-agent.ts'
+import { lookupPublic, namesPrivateHost } from '../../outgoing/public-lookup.ts'
+import { discard, isPlainHttpUrl, RedirectError, requestFollowing } from '../../outgoing/redirects.ts'
 
 /** A file at a URL. The caller must read the body, or end its iteration. */
 export interface UrlContent {

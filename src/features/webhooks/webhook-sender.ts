@@ -1,8 +1,8 @@
 import type { LookupFunction } from 'node:net'
-import { HoldfastError } from '../domain/errors.ts'
-import { httpAgent, isTimeout } from './http-agent.ts'
-import { lookupPublic, namesPrivateHost, PrivateAddressError } from './public-lookup.ts'
-import { discard } from './redirects.ts'
+import { HoldfastError } from '../../domain/errors.ts'
+import { httpAgent, isTimeout } from '../../outgoing/http-agent.ts'
+import { lookupPublic, namesPrivateHost, PrivateAddressError } from '../../outgoing/public-lookup.ts'
+import { discard } from '../../outgoing/redirects.ts'
 
 export interface WebhookRequest {
   url: string

@@ -1,9 +1,10 @@
-import type { WebhookRow, WebhookStore } from '../webhook-store.ts'
-import { LOCKED_ACCOUNT } from './account-rows.ts'
+import type { RuleHost } from '../../catalogue/rules/access-stores.ts'
+import { LOCKED_ACCOUNT } from '../../catalogue/rules/account-rows.ts'
+import { either } from '../../catalogue/rules/dialect.ts'
+import { all, first, run } from '../../catalogue/rules/driver.ts'
+import { columnNames, columns, sql, valuesOf } from '../../catalogue/rules/statement.ts'
 import { deliveryRules } from './delivery-rules.ts'
-import { either } from './dialect.ts'
-import { all, type CatalogueDriver, first, run } from './driver.ts'
-import { columnNames, columns, sql, valuesOf } from './statement.ts'
+import type { WebhookRow, WebhookStore } from './webhook-store.ts'
 
 type NewWebhook = Omit<WebhookRow, 'waiting' | 'dropped'>
 
@@ -25,8 +26,7 @@ const GET = sql`SELECT ${webhook} FROM webhooks WHERE id = :id AND account_id = 
 const LIST = sql`SELECT ${webhook} FROM webhooks WHERE account_id = :accountId ORDER BY created_at`
 const REMOVE = sql`DELETE FROM webhooks WHERE id = :id AND account_id = :accountId`
 
-/** @param node name of the node that leases deliveries */
-export function webhookRules(driver: CatalogueDriver, node: string): WebhookStore {
+export function webhookRules({ driver, node }: RuleHost): WebhookStore {
   return {
     insert: (added, most) => {
       const { accountId, keyId } = added

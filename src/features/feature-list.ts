@@ -1,0 +1,12 @@
+import type { Feature } from './feature.ts'
+import { loaded } from './feature.ts'
+import { webhooks } from './webhooks/declaration.ts'
+
+/** All features, each with the loader of its module. */
+export const features: readonly Feature[] = [
+  {
+    name: 'url-uploads',
+    load: async () => loaded((await import('./url-uploads/url-uploads-module.ts')).urlUploadsModule),
+  },
+  { ...webhooks, load: async () => loaded((await import('./webhooks/webhooks-module.ts')).webhooksModule) },
+]

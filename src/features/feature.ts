@@ -1,0 +1,85 @@
+import type { RuleHost } from '../catalogue/rules/access-stores.ts'
+import type { CompleteConfig } from '../config/config.ts'
+import type { ContractRoute } from '../contract/contract-route.ts'
+import type { AddedRoutes } from '../contract/routes.ts'
+import type { Services } from '../contract/services.ts'
+import type { Clock } from '../domain/clock.ts'
+import type { Logger } from '../domain/logger.ts'
+import type { Metrics } from '../domain/metrics.ts'
+import type { Sealing } from '../domain/sealing.ts'
+
+/** A feature without its module, as every engine knows it. */
+export interface Declaration {
+  /** Name of its room in `src/features`. */
+  readonly name: string
+  /** When the module has work although nothing calls it. Undefined for a feature that only answers requests. */
+  readonly due?: {
+    /** Returns when the next work is due, in ms since the epoch; null without work. */
+    at(rules: RuleHost, config: CompleteConfig): Promise<number | null>
+    /** True if each change of a record may add work. */
+    readonly followsRecords: boolean
+  }
+}
+
+/** A feature. The engine loads its module with the first request to the API, or when work is due. */
+export interface Feature extends Declaration {
+  load(): Promise<LoadedFeature>
+}
+
+/** Parts of the engine that a feature's module may use. */
+export interface FeatureParts {
+  clock: Clock
+  logger: Logger
+  metrics: Metrics
+  config: CompleteConfig
+  sealing: Sealing
+  rules: RuleHost
+}
+
+/** A feature's module in one engine. */
+export interface RunningFeature {
+  /** Looks for due work. */
+  wake?(): void
+  start?(): Promise<void>
+  stop?(): Promise<void>
+}
+
+/** The module of a feature. `Own` are the services that only its routes use. */
+export interface FeatureModule<Own extends object> {
+  readonly routes: ReadonlyArray<AddedRoutes<ContractRoute<Services & Own>>>
+  make(parts: FeatureParts): RunningFeature & { readonly services: Own }
+}
+
+export interface LoadedFeature {
+  /** The routes, for descriptions: their handlers refuse. */
+  readonly routes: readonly AddedRoutes[]
+  make(parts: FeatureParts): RunningFeature & { readonly routes: readonly AddedRoutes[] }
+}
+
+/** Returns a module whose routes other rooms can serve without knowing its services. */
+export function loaded<Own extends object>({ routes, make }: FeatureModule<Own>): LoadedFeature {
+  return {
+    routes: bound(routes, () => {
+      throw new Error('a description has no services')
+    }),
+    make: parts => {
+      const { services, ...running } = make(parts)
+      return { ...running, routes: bound(routes, () => services) }
+    },
+  }
+}
+
+function bound<Own extends object>(
+  added: ReadonlyArray<AddedRoutes<ContractRoute<Services & Own>>>,
+  own: () => Own,
+): readonly AddedRoutes[] {
+  const joined = new WeakMap<Services, Services & Own>()
+  const withOwn = (services: Services): Services & Own => {
+    const known = joined.get(services) ?? { ...services, ...own() }
+    joined.set(services, known)
+    return known
+  }
+  const routesOf = (routes: ReadonlyArray<ContractRoute<Services & Own>>): ContractRoute[] =>
+    routes.map(route => ({ ...route, handler: (context, services) => route.handler(context, withOwn(services)) }))
+  return added.map(group => ({ ...group, routes: routesOf(group.routes) }))
+}
