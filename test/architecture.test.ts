@@ -96,6 +96,7 @@ const SHARED_FILE_NAMES: Readonly<Record<string, string>> = {
   'index.ts': 'the entry of a package',
   'main.ts': 'the start of a program: the command line, the page of the console',
   'definition.ts': 'the form of an adapter of clusters: its configuration',
+  'declaration.ts': 'the form of a feature: what is known of it without its module',
   'options.ts': 'the form of an adapter of clusters: its types for an embedder',
   'schema-next.ts': 'the migration of the next version: of SQLite, of PostgreSQL',
 }

@@ -1,7 +1,7 @@
 import type { KeptPromise } from './promises.ts'
 
-const log = (name: string) => ({ file: 'test/access/audit-log.test.ts', name })
-const node = (name: string) => ({ file: 'test/contract/audit-log.test.ts', name })
+const log = (name: string) => ({ file: 'test/features/audit/audit-log.test.ts', name })
+const node = (name: string) => ({ file: 'test/features/audit/audit-routes.test.ts', name })
 const rule = (name: string) => ({ file: 'test/catalogue/content-rules.test.ts', name })
 
 /** Promises about the audit log. */
@@ -22,7 +22,7 @@ export const auditPromises: readonly KeptPromise[] = [
   },
   {
     promise: 'the entry of an account is durable before the answer',
-    file: 'src/access/audit/audit-log.ts',
+    file: 'src/features/audit/audit-log.ts',
     find: 'const isDurable = entries.some(({ more }) => more === 0)',
     replace: 'const isDurable = false',
     test: log('has the entry of an account durable'),
@@ -50,105 +50,105 @@ export const auditPromises: readonly KeptPromise[] = [
   },
   {
     promise: 'strangers share entries of the audit log',
-    file: 'src/access/audit/audit-groups.ts',
+    file: 'src/features/audit/audit-groups.ts',
     find: "    if (entry.actor === 'stranger') return this.#ofStranger(entry)\n",
     replace: '',
     test: log('counts failures of strangers'),
   },
   {
     promise: 'many addresses of strangers fill no audit log',
-    file: 'src/access/audit/audit-groups.ts',
+    file: 'src/features/audit/audit-groups.ts',
     find: 'if (this.#strangers.size >= STRANGERS)',
     replace: 'if (this.#strangers.size >= Infinity)',
     test: log('bounds the entries of strangers'),
   },
   {
     promise: 'an account cannot fill the audit log',
-    file: 'src/access/audit/audit-groups.ts',
+    file: 'src/features/audit/audit-groups.ts',
     find: '    if (used >= OWN_ROWS) return false\n',
     replace: '',
     test: log('bounds the entries of one account'),
   },
   {
     promise: 'a sign-in that failed is an entry of a stranger',
-    file: 'src/access/audit/audit-log.ts',
+    file: 'src/features/audit/audit-log.ts',
     find: "account === null || (credential === null && outcome !== 'ok')",
     replace: 'account === null',
     test: log('lets no one who only names'),
   },
   {
     promise: 'names in the audit log have a limited length',
-    file: 'src/access/audit/audit-log.ts',
+    file: 'src/features/audit/audit-log.ts',
     find: 'subject.slice(0, LONGEST_SUBJECT)',
     replace: 'subject',
     test: log('limits the length of what'),
   },
   {
     promise: 'an audit entry that could not be written is written later',
-    file: 'src/access/audit/audit-log.ts',
+    file: 'src/features/audit/audit-log.ts',
     find: '      for (const entry of entries) if (!(isUnknown && entry.more > 0)) this.#keep(entry)\n',
     replace: '',
     test: log('fails no action, and writes'),
   },
   {
     promise: 'the count of a shared audit entry never grows twice',
-    file: 'src/access/audit/audit-log.ts',
+    file: 'src/features/audit/audit-log.ts',
     find: 'if (!(isUnknown && entry.more > 0)) this.#keep(entry)',
     replace: 'this.#keep(entry)',
     test: log('counts nothing twice after'),
   },
   {
     promise: 'a slow audit log delays an answer by two seconds',
-    file: 'src/access/audit/audit-log.ts',
+    file: 'src/features/audit/audit-log.ts',
     find: 'await Promise.race([this.#flush(), waited.promise])',
     replace: 'await this.#flush()',
     test: log('delays an answer by two'),
   },
   {
     promise: 'an audit entry that is lost is in the log',
-    file: 'src/access/audit/audit-log.ts',
+    file: 'src/features/audit/audit-log.ts',
     find: "      this.#options.logger.error({ lost }, 'the audit log has lost an entry: too many wait for the catalogue')\n",
     replace: '',
     test: log('has a limited number of waiting'),
   },
   {
     promise: 'audit entries beyond their age are not listed',
-    file: 'src/access/audit/audit-log.ts',
+    file: 'src/features/audit/audit-log.ts',
     find: 'from: Math.max(filter.from, this.#oldest())',
     replace: 'from: filter.from',
     test: log('never lists entries beyond'),
   },
   {
     promise: 'idle nodes delete old audit entries, too',
-    file: 'src/access/audit/audit-log.ts',
+    file: 'src/features/audit/audit-log.ts',
     find: '      void this.#flush(true)\n',
     replace: '',
     test: log('deletes old entries every hour'),
   },
   {
     promise: 'strangers evict no audit entries of owners',
-    file: 'src/catalogue/rules/audit-rules.ts',
+    file: 'src/features/audit/audit-rules.ts',
     find: 'FROM audit WHERE actor = :actor), :createdAt',
     replace: 'FROM audit), :createdAt',
     test: rule('deletes audit entries by age'),
   },
   {
     promise: 'a repeated write of an audit entry counts once',
-    file: 'src/catalogue/rules/audit-rules.ts',
+    file: 'src/features/audit/audit-rules.ts',
     find: 'times = audit.times + :more',
     replace: 'times = audit.times + excluded.times',
     test: rule('counts audit entries with the same'),
   },
   {
     promise: 'a page of the audit log reads a bounded number of rows',
-    file: 'src/catalogue/rules/audit-rules.ts',
+    file: 'src/features/audit/audit-rules.ts',
     find: 'Math.max(limit, AUDIT_VISITED)',
     replace: '1_000_000',
     test: rule('visits a limited number of audit'),
   },
   {
     promise: 'an exported audit log runs no formula',
-    file: 'src/contract/admin/audit-export.ts',
+    file: 'src/features/audit/audit-export.ts',
     find: "const safe = FORMULA.test(text) ? `'${text}` : text",
     replace: 'const safe = text',
     test: node('exports all pages'),

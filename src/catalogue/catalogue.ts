@@ -1,5 +1,4 @@
 import type { AccountStore } from './account-store.ts'
-import type { AuditStore } from './audit.ts'
 import type { BulkChanges } from './bulk-changes.ts'
 import type { DeletionStops } from './deletion-stops.ts'
 import type { EgressStore } from './egress.ts'
@@ -26,7 +25,6 @@ export interface CoreCatalogue {
   sessions: SessionStore
   secondFactors: SecondFactorStore
   egress: EgressStore
-  audit: AuditStore
   records: Records
   bulk: BulkChanges & UndoPeriods
   stops: DeletionStops

@@ -1,14 +1,11 @@
 /** The interfaces of a catalogue, for programs that implement their own. */
 
+import type { AuditStore } from '../features/audit/audit-store.ts'
 import type { WebhookStore } from '../features/webhooks/webhook-store.ts'
 import type { CoreCatalogue } from './catalogue.ts'
 
 export type { PinStatus, StatusCode, StatusReason } from '../domain/pin-status.ts'
 export { checkTransition } from '../domain/pin-status.ts'
-export type { DagIdentity } from '../ipld/cid.ts'
-export type { NewBlock } from '../ledger/blocks.ts'
-export type { DagSizes, WholeDag } from '../ledger/whole-dag.ts'
-export type { Account, AccountChanges, AccountStore, IdentityKey, PasswordLinkRow } from './account-store.ts'
 export type {
   AuditActor,
   AuditEntry,
@@ -17,8 +14,12 @@ export type {
   AuditRow,
   AuditStore,
   NewAuditEntry,
-} from './audit.ts'
-export { AUDIT_ACTORS, AUDIT_VISITED } from './audit.ts'
+} from '../features/audit/audit-store.ts'
+export { AUDIT_ACTORS, AUDIT_VISITED } from '../features/audit/audit-store.ts'
+export type { DagIdentity } from '../ipld/cid.ts'
+export type { NewBlock } from '../ledger/blocks.ts'
+export type { DagSizes, WholeDag } from '../ledger/whole-dag.ts'
+export type { Account, AccountChanges, AccountStore, IdentityKey, PasswordLinkRow } from './account-store.ts'
 export type {
   BulkAction,
   BulkChange,
@@ -37,6 +38,7 @@ export type { CoreCatalogue } from './catalogue.ts'
 
 /** The state that all nodes share, features included. Each method is one transaction. */
 export interface Catalogue extends CoreCatalogue {
+  audit: AuditStore
   webhooks: WebhookStore
 }
 

@@ -1,5 +1,5 @@
 import type { Static, TSchema } from 'typebox'
-import type { AuditAction } from '../access/audit/audit-actions.ts'
+import type { AuditAction } from '../access/audit-actions.ts'
 import type { ErrorCode } from '../domain/errors.ts'
 import type { ApiResponse } from '../http/api-messages.ts'
 import { jsonResponse, MAX_JSON_BYTES, MAX_PUBLIC_JSON_BYTES } from '../http/json-body.ts'

@@ -7,7 +7,6 @@ import { tokenRoutes } from './account/tokens.ts'
 import { adminAccountRoutes } from './admin/admin-accounts.ts'
 import { adminUpkeepRoutes } from './admin/admin-upkeep.ts'
 import { adminWatchRoutes } from './admin/admin-watch.ts'
-import { auditRoutes } from './admin/audit-routes.ts'
 import { nodeRoutes } from './admin/node-routes.ts'
 import { takedownRoutes } from './admin/takedown-routes.ts'
 import { workRoutes } from './admin/work-routes.ts'
@@ -72,7 +71,6 @@ export function routeTable(added: readonly AddedRoutes[]): RouteTable {
     ...takedownRoutes,
     ...workRoutes,
     ...nodeRoutes,
-    ...auditRoutes,
   ]
   return {
     contract,

@@ -2,7 +2,6 @@ import type { AccountService } from '../access/accounts/account-service.ts'
 import type { PasswordLinks } from '../access/accounts/password-links.ts'
 import type { PasswordService } from '../access/accounts/password-service.ts'
 import type { SignUp } from '../access/accounts/sign-up.ts'
-import type { AuditLog } from '../access/audit/audit-log.ts'
 import type { KeyService } from '../access/keys/key-service.ts'
 import type { PlanCatalogue } from '../access/plan-catalogue.ts'
 import type { ScopePolicy } from '../access/scope-policy.ts'
@@ -139,7 +138,6 @@ export interface Services {
   reconciler: Pick<Reconciler, 'run'>
   history: Pick<History, 'samples'>
   failures: Pick<RecentFailures, 'all'>
-  audit: Pick<AuditLog, 'list'>
   backups: Pick<Backups, 'runBelowRoots' | 'state'>
   /** Null for a single node. */
   fleet: Pick<FleetNodes, 'list' | 'retire' | 'forget' | 'lost'> | null

@@ -1,9 +1,11 @@
+import { audit } from './audit/declaration.ts'
 import type { Feature } from './feature.ts'
 import { loaded } from './feature.ts'
 import { webhooks } from './webhooks/declaration.ts'
 
 /** All features, each with the loader of its module. */
 export const features: readonly Feature[] = [
+  { ...audit, load: async () => loaded((await import('./audit/audit-module.ts')).auditModule) },
   {
     name: 'url-uploads',
     load: async () => loaded((await import('./url-uploads/url-uploads-module.ts')).urlUploadsModule),

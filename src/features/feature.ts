@@ -7,6 +7,7 @@ import type { Clock } from '../domain/clock.ts'
 import type { Logger } from '../domain/logger.ts'
 import type { Metrics } from '../domain/metrics.ts'
 import type { Sealing } from '../domain/sealing.ts'
+import type { AuditSink } from '../http/audited-request.ts'
 
 /** A feature without its module, as every engine knows it. */
 export interface Declaration {
@@ -38,6 +39,8 @@ export interface FeatureParts {
 
 /** A feature's module in one engine. */
 export interface RunningFeature {
+  /** Receives each action that a route audits. At most one feature has it. */
+  audits?: AuditSink
   /** Looks for due work. */
   wake?(): void
   start?(): Promise<void>

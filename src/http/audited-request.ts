@@ -1,26 +1,41 @@
-import type { AuditAction } from '../access/audit/audit-actions.ts'
-import type { AuditLog } from '../access/audit/audit-log.ts'
-import type { Principal } from '../access/principal.ts'
+import type { AuditAction } from '../access/audit-actions.ts'
+import type { Account, Credential, Principal } from '../access/principal.ts'
 import { isHoldfastError } from '../domain/errors.ts'
 import { publicError } from './error-response.ts'
 import type { AuditNote } from './route.ts'
+
+/** One action of a request, as the audit log records it. */
+export interface AuditedAction {
+  action: AuditAction
+  /** `ok`, or the code of the error. */
+  outcome: string
+  /** The authenticated account, or the account that a sign-in named. Null if unknown. */
+  account: Pick<Account, 'id' | 'role'> | null
+  /** Null without an authenticated credential. */
+  credential: Pick<Credential, 'kind' | 'id'> | null
+  /** Address of the client, after the rule of trusted proxies. */
+  address: string | undefined
+  /** Null if the action failed. */
+  subject: string | null
+}
+
+/** Records audited actions. */
+export interface AuditSink {
+  /** Resolves when the entry is durable, or cannot be soon. Never throws. */
+  record(action: AuditedAction): Promise<void>
+}
 
 const OK = 'ok'
 
 /** The entry of one request in the audit log. */
 export class AuditedRequest {
-  readonly #log: Pick<AuditLog, 'record'>
+  readonly #log: AuditSink
   readonly #action: AuditAction
   readonly #address: string | undefined
   readonly #params: ReadonlyMap<string, string>
   #note: AuditNote = {}
 
-  constructor(
-    log: Pick<AuditLog, 'record'>,
-    action: AuditAction,
-    address: string | undefined,
-    params: ReadonlyMap<string, string>,
-  ) {
+  constructor(log: AuditSink, action: AuditAction, address: string | undefined, params: ReadonlyMap<string, string>) {
     this.#log = log
     this.#action = action
     this.#address = address

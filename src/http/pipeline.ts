@@ -1,4 +1,3 @@
-import type { AuditLog } from '../access/audit/audit-log.ts'
 import type { Authenticator } from '../access/credentials/authenticator.ts'
 import type { RateStatus, RequestLimits } from '../access/limits/request-limits.ts'
 import type { Principal } from '../access/principal.ts'
@@ -13,7 +12,7 @@ import type { Logger } from '../domain/logger.ts'
 import { type Metrics, silentMetrics } from '../domain/metrics.ts'
 import { logAnswer } from './access-log.ts'
 import type { ApiHandler, ApiRequest, ApiResponse } from './api-messages.ts'
-import { AuditedRequest } from './audited-request.ts'
+import { AuditedRequest, type AuditSink } from './audited-request.ts'
 import { apiCorsHeaders, preflightResponse } from './cors.ts'
 import { CountedBody } from './counted-body.ts'
 import { CLIENT_GONE } from './error-codes.ts'
@@ -27,7 +26,7 @@ export interface ApiDependencies {
   authorization: Pick<ScopePolicy, 'check' | 'checkSession' | 'checkOwner' | 'checkNoUploadToken'>
   limits: Pick<RequestLimits, 'take' | 'takeFailure'>
   /** Null records nothing. */
-  audit?: Pick<AuditLog, 'record'> | null
+  audit?: AuditSink | null
   /** Null on a single node. */
   otherNodes?: OtherNodes | null
   /** Converts an error response to the format of the requested path. Default: no conversion. */

@@ -1,4 +1,4 @@
-import type { AuditAction } from '../access/audit/audit-actions.ts'
+import type { AuditAction } from '../access/audit-actions.ts'
 import type { Account, Principal, Scope } from '../access/principal.ts'
 import type { FormBody } from '../domain/form-body.ts'
 import type { ApiRequest, ApiResponse } from './api-messages.ts'

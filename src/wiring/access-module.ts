@@ -1,6 +1,5 @@
 import { AccountService } from '../access/accounts/account-service.ts'
 import { ScryptHasher } from '../access/accounts/password-hasher.ts'
-import { AuditLog } from '../access/audit/audit-log.ts'
 import { CredentialCache } from '../access/credentials/credential-cache.ts'
 import { KeyService } from '../access/keys/key-service.ts'
 import { MemoryAttempts } from '../access/limits/memory-attempts.ts'
@@ -55,19 +54,12 @@ export function makeAccounts(
 }
 
 export function makeAccess(setup: Setup, storage: StorageModule) {
-  const { clock, logger, config } = setup
   const made = makeAccounts(setup, storage)
-  const audit = new AuditLog({ store: storage.catalogue.audit, clock, logger, retention: config.audit })
   warnOfOpenImports(setup, made.plans, storage.importRoots)
   return {
     ...made,
-    audit,
     /** Encrypts the second-factor secrets that an older version stored in plain text. */
-    start: () => {
-      audit.start()
-      return made.secondFactor.sealStored()
-    },
-    stop: () => audit.stop(),
+    start: () => made.secondFactor.sealStored(),
   }
 }
 

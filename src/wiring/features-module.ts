@@ -1,6 +1,7 @@
 import type { AddedRoutes } from '../contract/routes.ts'
 import type { Feature, FeatureParts, LoadedFeature } from '../features/feature.ts'
 import { features } from '../features/feature-list.ts'
+import type { AuditSink } from '../http/audited-request.ts'
 import { DueLoad } from '../jobs/due-load.ts'
 import { LaterModule } from './later-module.ts'
 import type { PinsModule } from './pins-module.ts'
@@ -8,6 +9,13 @@ import type { Setup } from './setup.ts'
 import type { StorageModule } from './storage-module.ts'
 
 export type FeaturesModule = ReturnType<typeof makeFeatures>
+
+/** Additions of the features to the API. */
+export interface LoadedFeatures {
+  added: readonly AddedRoutes[]
+  /** Null records nothing. */
+  audit: AuditSink | null
+}
 
 type Running = ReturnType<LoadedFeature['make']>
 
@@ -22,10 +30,11 @@ export function makeFeatures(
     return { module, due: feature.due, load: dueLoad(feature, module, parts) }
   })
   return {
-    /** Loads all features, and returns their routes. */
-    routes: async (): Promise<AddedRoutes[]> => {
+    /** Loads all features for the API. */
+    load: async (): Promise<LoadedFeatures> => {
       const running = await Promise.all(all.map(({ module }) => module.load()))
-      return running.flatMap(({ routes }) => routes)
+      const added = running.flatMap(({ routes }) => routes)
+      return { added, audit: running.find(({ audits }) => audits !== undefined)?.audits ?? null }
     },
     start: async (): Promise<void> => {
       for (const { module, due, load } of all) {

@@ -4,7 +4,7 @@ import { Slots } from '../concurrency/slots.ts'
 import { bindRoutes } from '../contract/contract-route.ts'
 import { psaError } from '../contract/psa/psa-errors.ts'
 import { RememberedAnswers } from '../contract/remembered-answers.ts'
-import { type AddedRoutes, routeTable } from '../contract/routes.ts'
+import { routeTable } from '../contract/routes.ts'
 import type { NodeStatus, Services } from '../contract/services.ts'
 import { VERSION } from '../domain/version.ts'
 import { withContentHosts } from '../gateway/site/subdomain.ts'
@@ -13,6 +13,7 @@ import type { AccessModule } from './access-module.ts'
 import type { BulkModule } from './bulk-module.ts'
 import type { ClustersModule } from './clusters-module.ts'
 import type { Lifecycle } from './container.ts'
+import type { LoadedFeatures } from './features-module.ts'
 import type { GatewayModule } from './gateway-module.ts'
 import { memoryShares } from './memory-shares.ts'
 import type { NetworkModule } from './network-module.ts'
@@ -40,7 +41,7 @@ interface Below {
   upkeepWork: UpkeepWorkModule
   backups: Backups
   gateway: GatewayModule
-  added: readonly AddedRoutes[]
+  features: LoadedFeatures
 }
 
 export type HttpModule = Pick<Border, 'api'> & Lifecycle
@@ -49,14 +50,14 @@ export function makeHttp(setup: Setup, below: Below): HttpModule {
   const { host = null } = setup.config.gateway
   const { clock, logger, metrics } = setup
   const { member } = below.nodes
-  const { scopes, audit } = below.access
+  const { scopes } = below.access
   const { authenticator, limits } = below.signIn
   const api = createApi({
-    routes: bindRoutes(routeTable(below.added).groups, servicesOf(setup, below)),
+    routes: bindRoutes(routeTable(below.features.added).groups, servicesOf(setup, below)),
     authentication: authenticator,
     authorization: scopes,
     limits,
-    audit,
+    audit: below.features.audit,
     otherNodes: member?.forwarding(() => uploadSlots(setup)) ?? null,
     logger,
     metrics,

@@ -145,7 +145,7 @@ function provideServing(modules: Modules, setup: Setup): void {
         ...parts,
         signIn: await signIn.load(),
         gateway: await gateway.load(),
-        added: await features.routes(),
+        features: await features.load(),
         upkeepWork: await upkeepWork.load(),
         backups: (await backup.load()).backups,
       })

@@ -1,6 +1,5 @@
 import type { CoreCatalogue } from '../catalogue.ts'
 import { accountRules } from './account-rules.ts'
-import { auditRules } from './audit-rules.ts'
 import type { CatalogueDriver } from './driver.ts'
 import { egressRules } from './egress-rules.ts'
 import { identityRules } from './identity-rules.ts'
@@ -17,7 +16,7 @@ export interface RuleHost {
 
 export type AccessStores = Pick<
   CoreCatalogue,
-  'accounts' | 'identities' | 'keys' | 'sessions' | 'secondFactors' | 'egress' | 'audit'
+  'accounts' | 'identities' | 'keys' | 'sessions' | 'secondFactors' | 'egress'
 > & { rules: RuleHost }
 
 export function accessStores(driver: CatalogueDriver, clear: ClearSecrets, node: string): AccessStores {
@@ -28,7 +27,6 @@ export function accessStores(driver: CatalogueDriver, clear: ClearSecrets, node:
     sessions: sessionRules(driver),
     secondFactors: secondFactorRules(driver, clear),
     egress: egressRules(driver),
-    audit: auditRules(driver),
     rules: { driver, node },
   }
 }

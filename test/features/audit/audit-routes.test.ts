@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest'
-import { allRoutes } from '../../src/features/all-routes.ts'
-import { type Engine, SCOPES } from '../../src/index.ts'
-import { readBody } from '../gateway/client.ts'
-import { type TestEngine, type TestEngineOptions, withEngine } from '../support/test-engine.ts'
+import { allRoutes } from '../../../src/features/all-routes.ts'
+import { type Engine, SCOPES } from '../../../src/index.ts'
+import { readBody } from '../../gateway/client.ts'
+import { type TestEngine, type TestEngineOptions, withEngine } from '../../support/test-engine.ts'
 
 const PASSWORD = 'correct horse battery staple'
 const CID = 'bafkreifljrjcnysaahmfdv755prppgtnjbtfor7oukwigl6c3y4q4vmvcm'

@@ -1,27 +1,11 @@
-import type { AuditFilter, AuditRow, AuditStore, NewAuditEntry } from '../../catalogue/audit.ts'
+import { clientOf } from '../../access/limits/network-address.ts'
 import type { Page, PageRequest } from '../../catalogue/page.ts'
 import type { Clock } from '../../domain/clock.ts'
 import { isHoldfastError } from '../../domain/errors.ts'
 import type { Logger } from '../../domain/logger.ts'
-import { clientOf } from '../limits/network-address.ts'
-import type { Account, Credential } from '../principal.ts'
-import type { AuditAction } from './audit-actions.ts'
+import type { AuditedAction, AuditSink } from '../../http/audited-request.ts'
 import { AuditGroups } from './audit-groups.ts'
-
-/** One action of a request, as the audit log records it. */
-export interface AuditedAction {
-  action: AuditAction
-  /** `ok`, or the code of the error. */
-  outcome: string
-  /** The authenticated account, or the account that a sign-in named. Null if unknown. */
-  account: Pick<Account, 'id' | 'role'> | null
-  /** Null without an authenticated credential. */
-  credential: Pick<Credential, 'kind' | 'id'> | null
-  /** Address of the client, after the rule of trusted proxies. */
-  address: string | undefined
-  /** Null if the action failed. */
-  subject: string | null
-}
+import type { AuditFilter, AuditRow, AuditStore, NewAuditEntry } from './audit-store.ts'
 
 export interface AuditLogOptions {
   store: AuditStore
@@ -46,7 +30,7 @@ const LONGEST_SUBJECT = 200
  * action has happened. Such an entry goes to the log of the process, waits in memory and is written later. Failures of
  * strangers wait up to five seconds in memory, because a durable write for each would serve an attacker.
  */
-export class AuditLog {
+export class AuditLog implements AuditSink {
   readonly #options: AuditLogOptions
   readonly #groups = new AuditGroups()
   readonly #pending = new Map<string, NewAuditEntry>()

@@ -1,3 +1,10 @@
+import type { Page, PageRequest } from '../../catalogue/page.ts'
+import type { RuleHost } from '../../catalogue/rules/access-stores.ts'
+import { LIVE_ACCOUNT } from '../../catalogue/rules/account-rows.ts'
+import { deleteSome, IF_UNLOCKED } from '../../catalogue/rules/dialect.ts'
+import { type CatalogueDriver, type Rule, run } from '../../catalogue/rules/driver.ts'
+import { pageOf, placeBefore, type RowPlace } from '../../catalogue/rules/row-cursor.ts'
+import { columns, fragment, type RuleStatement, sql } from '../../catalogue/rules/statement.ts'
 import {
   AUDIT_ACTORS,
   AUDIT_VISITED,
@@ -6,13 +13,7 @@ import {
   type AuditRow,
   type AuditStore,
   type NewAuditEntry,
-} from '../audit.ts'
-import type { Page, PageRequest } from '../page.ts'
-import { LIVE_ACCOUNT } from './account-rows.ts'
-import { deleteSome, IF_UNLOCKED } from './dialect.ts'
-import { type CatalogueDriver, type Rule, run } from './driver.ts'
-import { pageOf, placeBefore, type RowPlace } from './row-cursor.ts'
-import { columns, fragment, type RuleStatement, sql } from './statement.ts'
+} from './audit-store.ts'
 
 /** More than one call adds, so that deletions keep up with additions. */
 const FORGOTTEN_AT_ONCE = 200
@@ -57,7 +58,7 @@ const BY_ACCOUNT = sql`SELECT ${row} FROM audit WHERE account_id = :accountId AN
 const BY_ACTION = sql`SELECT ${row} FROM audit WHERE action = :action AND ${PLACE} ${ORDER}`
 const BY_OUTCOME = sql`SELECT ${row} FROM audit WHERE outcome = :outcome AND ${PLACE} ${ORDER}`
 
-export function auditRules(driver: CatalogueDriver): AuditStore {
+export function auditRules({ driver }: RuleHost): AuditStore {
   return {
     add: (entries, retention, isDurable) =>
       driver.transaction(() => add(entries, retention), { durable: isDurable, patient: !isDurable }),

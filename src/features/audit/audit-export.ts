@@ -1,7 +1,12 @@
-import type { AuditFilter, AuditRow } from '../../catalogue/audit.ts'
 import { nextTurn, turnSpent } from '../../concurrency/turns.ts'
 import { iso } from '../../domain/iso-instant.ts'
-import type { Services } from '../services.ts'
+import type { AuditLog } from './audit-log.ts'
+import type { AuditFilter, AuditRow } from './audit-store.ts'
+
+/** Services that only this route uses. */
+export interface AuditServices {
+  audit: Pick<AuditLog, 'list'>
+}
 
 const ROWS_AT_ONCE = 500
 /** A spreadsheet runs a cell that begins with one of these as a formula. The last four are their wide forms. */
@@ -18,7 +23,7 @@ export function presentEntry({ id, createdAt, lastAt, accountId, ...row }: Audit
 
 /** Yields all entries that match, newest first. Entries that are added meanwhile are not included. */
 export async function* exportLines(
-  audit: Services['audit'],
+  audit: AuditServices['audit'],
   filter: AuditFilter,
   { head, line }: (typeof EXPORTS)[keyof typeof EXPORTS],
   signal: AbortSignal,

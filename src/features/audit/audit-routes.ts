@@ -1,14 +1,15 @@
 import { Type } from 'typebox'
-import { AUDIT_ACTIONS } from '../../access/audit/audit-actions.ts'
-import { AUDIT_ACTORS, type AuditFilter } from '../../catalogue/audit.ts'
+import { AUDIT_ACTIONS } from '../../access/audit-actions.ts'
 import { orNull } from '../../config/schema-parts.ts'
+import { instant, next, PAGE_QUERY, text } from '../../contract/answer-fields.ts'
+import { type ContractRoute, routesWith } from '../../contract/contract-route.ts'
+import { pageRequest } from '../../contract/list-query.ts'
+import type { Services } from '../../contract/services.ts'
 import { instantOf } from '../../domain/date-time.ts'
 import { HoldfastError } from '../../domain/errors.ts'
 import { jsonResponse } from '../../http/json-body.ts'
-import { instant, next, PAGE_QUERY, text } from '../answer-fields.ts'
-import { type ContractRoute, route } from '../contract-route.ts'
-import { pageRequest } from '../list-query.ts'
-import { EXPORTS, exportLines, presentEntry } from './audit-export.ts'
+import { type AuditServices, EXPORTS, exportLines, presentEntry } from './audit-export.ts'
+import { AUDIT_ACTORS, type AuditFilter } from './audit-store.ts'
 
 const LONGEST_FILTER = 100
 
@@ -31,7 +32,7 @@ const Entry = Type.Object(
   { title: 'AuditEntry' },
 )
 
-const list = route({
+const list = routesWith<AuditServices>()({
   access: 'owner',
   tag: 'The owner',
   method: 'GET',
@@ -72,7 +73,7 @@ const list = route({
   },
 })
 
-export const auditRoutes: readonly ContractRoute[] = [list]
+export const auditRoutes: ReadonlyArray<ContractRoute<Services & AuditServices>> = [list]
 
 /** @throws HoldfastError `VALIDATION`, which names the parameter */
 function filterOf(query: URLSearchParams): AuditFilter {

@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache'
-import type { NewAuditEntry } from '../../catalogue/audit.ts'
 import { atMost } from '../../domain/lru.ts'
+import type { NewAuditEntry } from './audit-store.ts'
 
 const HOUR_MS = 3_600_000
 /** Entries of one account and one hour with a row of their own. The others of the hour share rows. */

@@ -1,8 +1,9 @@
 import { describe, expect, test, vi } from 'vitest'
-import { type AuditedAction, AuditLog } from '../../src/access/audit/audit-log.ts'
-import type { NewAuditEntry } from '../../src/catalogue/index.ts'
-import { HoldfastError } from '../../src/index.ts'
-import { ManualClock } from '../support/manual-clock.ts'
+import type { NewAuditEntry } from '../../../src/catalogue/index.ts'
+import { AuditLog } from '../../../src/features/audit/audit-log.ts'
+import type { AuditedAction } from '../../../src/http/audited-request.ts'
+import { HoldfastError } from '../../../src/index.ts'
+import { ManualClock } from '../../support/manual-clock.ts'
 
 const OWNER = { id: 'boss', role: 'owner' as const }
 const USER = { id: 'user', role: 'user' as const }

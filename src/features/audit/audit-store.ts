@@ -1,4 +1,4 @@
-import type { Page, PageRequest } from './page.ts'
+import type { Page, PageRequest } from '../../catalogue/page.ts'
 
 /**
  * Kinds of actors: an owner, another account, or a stranger, whose credentials were refused. The retention counts the
