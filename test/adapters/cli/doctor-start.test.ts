@@ -44,10 +44,8 @@ describe('holdfast doctor', () => {
       const free = await given.occupy?.()
       try {
         const { env = {}, descriptors } = given
-        const [refused, examined] = await Promise.all([
-          run(['serve', ...args], env, descriptors),
-          run(['doctor', '--json', ...args], env, descriptors),
-        ])
+        const examined = await run(['doctor', '--json', ...args], env, descriptors)
+        const refused = await run(['serve', ...args], env, descriptors)
         expect([refused.code, examined.code]).toEqual([2, 1])
         const message =
           refused.stderr

@@ -96,7 +96,8 @@ test('compact writes its temporary files to the data directory', { timeout: 120_
     withDatabase(data, db => {
       db.prepare('CREATE TABLE filling (bytes BLOB)').run()
       const row = db.prepare('INSERT INTO filling VALUES (randomblob(1000000))')
-      for (let i = 0; i < 40; i++) row.run()
+      // More than the cache of SQLite has.
+      for (let i = 0; i < 100; i++) row.run()
     })
     expect(await run(data, ['compact', '--data-dir', data], 0)).toContain('database')
   }),
