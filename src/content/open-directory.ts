@@ -1,4 +1,4 @@
-import { existsSync, type Stats } from 'node:fs'
+import { type BigIntStats, existsSync } from 'node:fs'
 import { type FileHandle, lstat, opendir, readlink, realpath } from 'node:fs/promises'
 import { join } from 'node:path'
 import { openDirectoryNoFollow, openNoFollow } from '../disk/node-file-system.ts'
@@ -8,6 +8,9 @@ import { openDirectoryNoFollow, openNoFollow } from '../disk/node-file-system.ts
  */
 const OPEN_FILES = '/proc/self/fd'
 const HAS_OPEN_FILES = existsSync(OPEN_FILES)
+
+/** Exact inodes and nanoseconds. */
+const EXACT = { bigint: true } as const
 
 /** Thrown if a file or directory was replaced after the node had checked it. */
 export class ChangedError extends Error {}
@@ -20,11 +23,11 @@ export class ChangedError extends Error {}
 export class OpenDirectory {
   /** Real path at the time of opening. */
   readonly #path: string
-  readonly #seen: Stats
+  readonly #seen: BigIntStats
   /** Null if entries are reached through the path. */
   readonly #handle: FileHandle | null
 
-  private constructor(path: string, seen: Stats, handle: FileHandle | null) {
+  private constructor(path: string, seen: BigIntStats, handle: FileHandle | null) {
     this.#path = path
     this.#seen = seen
     this.#handle = handle
@@ -32,23 +35,28 @@ export class OpenDirectory {
 
   /** @param byHandle false to reach entries through the path, as on systems without `/proc` */
   static async open(path: string, byHandle = HAS_OPEN_FILES): Promise<OpenDirectory> {
-    return OpenDirectory.#openSame(path, path, await lstat(path), byHandle)
+    return OpenDirectory.#openSame(path, path, await lstat(path, EXACT), byHandle)
   }
 
   /** @param way path through which to open the directory now; `path` is its real path */
-  static async #openSame(way: string, path: string, seen: Stats, byHandle: boolean): Promise<OpenDirectory> {
+  static async #openSame(way: string, path: string, seen: BigIntStats, byHandle: boolean): Promise<OpenDirectory> {
     if (!byHandle) {
       await checkPath(path, seen)
       return new OpenDirectory(path, seen, null)
     }
     const handle = await openDirectoryNoFollow(way)
     try {
-      if (!isSame(await handle.stat(), seen)) throw new ChangedError()
+      if (!isSame(await handle.stat(EXACT), seen)) throw new ChangedError()
       return new OpenDirectory(path, seen, handle)
     } catch (error) {
       await handle.close()
       throw error
     }
+  }
+
+  /** Status of the directory when it was opened. */
+  get seen(): BigIntStats {
+    return this.#seen
   }
 
   async *names(): AsyncGenerator<string> {
@@ -57,8 +65,8 @@ export class OpenDirectory {
     for await (const { name } of entries) yield name
   }
 
-  async stat(name: string): Promise<Stats> {
-    const stats = await lstat(join(this.#base, name))
+  async stat(name: string): Promise<BigIntStats> {
+    const stats = await lstat(join(this.#base, name), EXACT)
     await this.#check()
     return stats
   }
@@ -75,10 +83,10 @@ export class OpenDirectory {
    * @param seen result of {@link stat}
    * @throws ChangedError if the name now belongs to another file
    */
-  async file(name: string, seen: Stats): Promise<FileHandle> {
+  async file(name: string, seen: BigIntStats): Promise<FileHandle> {
     const handle = await openNoFollow(join(this.#base, name))
     try {
-      const opened = await handle.stat()
+      const opened = await handle.stat(EXACT)
       if (!isSame(opened, seen) || !opened.isFile()) throw new ChangedError()
       await this.#check()
       return handle
@@ -89,7 +97,7 @@ export class OpenDirectory {
   }
 
   /** The caller closes the directory. */
-  directory(name: string, seen: Stats): Promise<OpenDirectory> {
+  directory(name: string, seen: BigIntStats): Promise<OpenDirectory> {
     const byHandle = this.#handle !== null
     return OpenDirectory.#openSame(join(this.#base, name), join(this.#path, name), seen, byHandle)
   }
@@ -111,11 +119,11 @@ export class OpenDirectory {
   }
 }
 
-async function checkPath(path: string, seen: Stats): Promise<void> {
-  const stats = await lstat(path)
+async function checkPath(path: string, seen: BigIntStats): Promise<void> {
+  const stats = await lstat(path, EXACT)
   if (!stats.isDirectory() || !isSame(stats, seen) || (await realpath(path)) !== path) throw new ChangedError()
 }
 
-function isSame(one: Stats, other: Stats): boolean {
+function isSame(one: BigIntStats, other: BigIntStats): boolean {
   return one.dev === other.dev && one.ino === other.ino
 }

@@ -1,7 +1,8 @@
-import type { Stats } from 'node:fs'
+import type { BigIntStats } from 'node:fs'
 import { type FileHandle, lstat, realpath } from 'node:fs/promises'
 import { basename, isAbsolute, relative, resolve, sep } from 'node:path'
 import { HoldfastError } from '../domain/errors.ts'
+import { attributesOnDisk, type FileAttributes } from '../domain/file-attributes.ts'
 import { ChangedError, OpenDirectory } from './open-directory.ts'
 import { MOST_NAMES, pathRefusal } from './unixfs/entry-path.ts'
 
@@ -12,11 +13,12 @@ export interface ServerDirectory {
   names: string[]
 }
 
-/** `names` are the segments of the entry's path. */
-export type ServerEntry =
+/** `names` are the segments of the entry's path. The walked directory itself has none. */
+export type ServerEntry = { attributes: Required<FileAttributes> } & (
   | { kind: 'file'; names: string[]; content: AsyncIterable<Uint8Array> }
   | { kind: 'directory'; names: string[] }
   | { kind: 'symlink'; names: string[]; target: string }
+)
 
 const READ_BYTES = 1024 ** 2
 const NOT_A_DIRECTORY = 'dirPath is not a directory below an import root'
@@ -84,7 +86,9 @@ export async function* walkServerDirectory(
     levels.push({ directory, left: directory.names(), names })
   }
   try {
-    enter(await openBelow(root, way, byHandle), [])
+    const top = await openBelow(root, way, byHandle)
+    enter(top, [])
+    yield { kind: 'directory', names: [], attributes: attributesOnDisk(top.seen) }
     for (let level = levels.at(-1); level !== undefined; level = levels.at(-1)) {
       const { directory, left } = level
       const next = await naming(level.names, () => left.next())
@@ -97,14 +101,16 @@ export async function* walkServerDirectory(
       const names = [...level.names, name]
       // A name that is not UTF-8 contains replacement characters, so this lookup fails.
       const stats = await naming(names, () => directory.stat(name), { anyError: true })
+      const attributes = attributesOnDisk(stats)
       if (stats.isDirectory()) {
         if (names.length > MOST_NAMES) throw pathRefusal(names.join('/'), `lies over ${MOST_NAMES} directories deep`)
-        yield { kind: 'directory', names }
+        yield { kind: 'directory', names, attributes }
         enter(await naming(names, () => directory.directory(name, stats)), names)
       } else if (stats.isSymbolicLink()) {
-        yield { kind: 'symlink', names, target: await naming(names, () => directory.target(name)) }
+        const target = await naming(names, () => directory.target(name))
+        yield { kind: 'symlink', names, target, attributes }
       } else if (stats.isFile()) {
-        yield { kind: 'file', names, content: readUnchanged(directory, names, stats) }
+        yield { kind: 'file', names, content: readUnchanged(directory, names, stats), attributes }
       } else {
         throw pathRefusal(names.join('/'), `is a ${kindOf(stats)}, which cannot be stored`)
       }
@@ -131,21 +137,26 @@ async function openBelow(root: string, way: readonly string[], byHandle?: boolea
   return directory
 }
 
-async function* readUnchanged(directory: OpenDirectory, names: string[], seen: Stats): AsyncGenerator<Uint8Array> {
+async function* readUnchanged(
+  directory: OpenDirectory,
+  names: string[],
+  seen: BigIntStats,
+): AsyncGenerator<Uint8Array> {
   const handle: FileHandle = await naming(names, () => directory.file(names.at(-1) ?? '', seen))
   try {
-    const opened = await handle.stat()
+    const opened = await handle.stat({ bigint: true })
+    const size = Number(opened.size)
     let length = 0
     for (;;) {
-      const buffer = Buffer.allocUnsafe(Math.min(READ_BYTES, Math.max(opened.size - length, 1)))
+      const buffer = Buffer.allocUnsafe(Math.min(READ_BYTES, Math.max(size - length, 1)))
       const { bytesRead } = await handle.read(buffer, 0, buffer.length, length)
       if (bytesRead === 0) break
       length += bytesRead
-      if (length > opened.size) throw changed(names)
+      if (length > size) throw changed(names)
       yield buffer.subarray(0, bytesRead)
     }
-    const after = await handle.stat()
-    if (length !== opened.size || after.mtimeMs !== opened.mtimeMs || after.size !== opened.size) throw changed(names)
+    const after = await handle.stat({ bigint: true })
+    if (length !== size || after.mtimeNs !== opened.mtimeNs || after.size !== opened.size) throw changed(names)
   } finally {
     await handle.close()
   }
@@ -166,7 +177,7 @@ function changed(names: readonly string[]): HoldfastError {
   return pathRefusal(names.join('/'), 'changed while it was read, or its name is not UTF-8')
 }
 
-function kindOf(entry: Stats): string {
+function kindOf(entry: BigIntStats): string {
   if (entry.isSocket()) return 'socket'
   if (entry.isFIFO()) return 'pipe'
   return entry.isBlockDevice() || entry.isCharacterDevice() ? 'device' : 'file of an unknown kind'

@@ -61,7 +61,7 @@ export class PinService {
    */
   upload<T extends object = never>(
     content: types.ByteSource,
-    options: types.UploadOptions = {},
+    options: types.FileUploadOptions = {},
     handOver?: types.HandOver<Uint8Array, T>,
   ): Promise<types.PinOutcome | T> {
     return this.#making(options, own => this.#parts.uploader.upload(content, own, handOver))
@@ -75,7 +75,7 @@ export class PinService {
     return this.#making(options, own => this.#parts.uploader.uploadDirectory(entries, own, handOver))
   }
 
-  importDirectory(dirPath: string, options: types.UploadOptions = {}): Promise<types.DirectoryOutcome> {
+  importDirectory(dirPath: string, options: types.DirectoryImportOptions = {}): Promise<types.DirectoryOutcome> {
     return this.#making(options, own => this.#parts.uploader.importDirectory(dirPath, own))
   }
 

@@ -6,7 +6,9 @@ import type {
   CidOptions,
   CidRequest,
   DirectoryEntries,
+  DirectoryImportOptions,
   DirectoryOutcome,
+  FileUploadOptions,
   ListItem,
   ListPage,
   ListQuery,
@@ -34,7 +36,7 @@ export interface PinService {
    * `TIMELOCK_NOT_ALLOWED`, `VALIDATION`, `STORAGE_FULL`, `ABORTED`; errors of the source
    * @example const { record } = await engine.pins.upload('hello', { name: 'hello.txt' })
    */
-  upload(content: ByteSource, options?: UploadOptions): Promise<PinOutcome>
+  upload(content: ByteSource, options?: FileUploadOptions): Promise<PinOutcome>
   /**
    * Stores files as one directory and pins its root.
    * @throws HoldfastError errors of {@link PinService.upload}; `DIRECTORY_TOO_LARGE`; `INVALID_PATH`, which names the
@@ -47,7 +49,7 @@ export interface PinService {
    * @throws HoldfastError errors of {@link PinService.uploadDirectory}
    * @example await engine.pins.importDirectory('site')
    */
-  importDirectory(dirPath: string, options?: UploadOptions): Promise<DirectoryOutcome>
+  importDirectory(dirPath: string, options?: DirectoryImportOptions): Promise<DirectoryOutcome>
   /**
    * Stores the DAGs in a CAR and pins all of its roots, or none. The CAR may omit blocks of live records on this node.
    * @throws HoldfastError errors of {@link PinService.upload}; `DIRECTORY_TOO_LARGE` for the size of the CAR;

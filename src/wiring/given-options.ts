@@ -17,6 +17,8 @@ import type { StatusRequest } from '../pins/fetch/pin-progress.ts'
 import type {
   CarImportOptions,
   CidRequest,
+  DirectoryImportOptions,
+  FileUploadOptions,
   PinNames,
   PinRequest,
   PinTarget,
@@ -40,6 +42,8 @@ const upload: Fields<UploadOptions> = {
   token: true,
   onProgress: true,
 }
+const fileUpload: Fields<FileUploadOptions> = { ...upload, mode: true, mtime: { seconds: true, nanoseconds: true } }
+const directoryImport: Fields<DirectoryImportOptions> = { ...upload, preserveMode: true, preserveMtime: true }
 const car: Fields<CarImportOptions> = { ...upload, allowPartial: true }
 const pinOptions: Fields<Omit<PinRequest, 'cid'>> = {
   ...target,
@@ -77,9 +81,9 @@ const wholeList: Fields<WholeListQuery> = {
 
 /** Fields of the options of `engine.pins`. The compiler checks that no method and no field is missing. */
 export const PIN_CALLS: CallFields<PinService> = {
-  upload: { 1: upload },
+  upload: { 1: fileUpload },
   uploadDirectory: { 1: upload },
-  importDirectory: { 1: upload },
+  importDirectory: { 1: directoryImport },
   importCar: { 1: car },
   pin: { 0: pin, 1: pinOptions },
   remove: { 0: byCid, 1: cidOptions },

@@ -155,7 +155,7 @@ describe('a directory with many names', () => {
       const entries = await entriesOf(staged, numbered(12_000))
       const controller = new AbortController()
       setImmediate(() => controller.abort(new Error('left')))
-      await expect(storeDirectory(staged, entries, controller.signal)).rejects.toThrow('left')
+      await expect(storeDirectory(staged, entries, { signal: controller.signal })).rejects.toThrow('left')
       expect(staged.blockCount).toBeLessThan(100)
       await staged.abandon()
     })

@@ -69,7 +69,7 @@ async function refusalOf(work: Promise<unknown>): Promise<{ code?: string; messa
 /** Both ways to reach entries: by open directories, if the system has them, and by path. */
 const WAYS = existsSync('/proc/self/fd') ? [true, false] : [false]
 
-/** Walks a directory, stops at each entry, and reads the files. Returns their content by path. */
+/** Walks a directory, stops at each entry below it, and reads the files. Returns their content by path. */
 async function walk(
   dir: string,
   at: (entry: ServerEntry) => Promise<void> | void,
@@ -77,7 +77,7 @@ async function walk(
 ): Promise<Record<string, string>> {
   const files: Record<string, string> = {}
   for await (const entry of walkServerDirectory({ root: dir, names: [] }, byHandle)) {
-    await at(entry)
+    if (entry.names.length > 0) await at(entry)
     if (entry.kind === 'file') files[entry.names.join('/')] = (await collect(entry.content)).toString()
   }
   return files

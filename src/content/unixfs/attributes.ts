@@ -1,4 +1,6 @@
+import type { FileAttributes } from '../../domain/file-attributes.ts'
 import type { ProtobufReader } from '../../ipld/protobuf.ts'
+import { varintBytes } from '../../ipld/varint.ts'
 
 /** Attributes of a UnixFS 1.5 node, as its author stored them. */
 export interface Attributes {
@@ -42,4 +44,36 @@ export function attributesOf({ mode, mtime }: Attributes): Attributes {
 
 function fixed32(bytes: Uint8Array): number {
   return bytes.length === 4 ? Buffer.from(bytes).readUInt32LE() : Number.POSITIVE_INFINITY
+}
+
+/** Fields of a node without attributes. */
+export const NO_ATTRIBUTES: Uint8Array = new Uint8Array()
+
+const MODE = 0x38
+const MTIME = 0x42
+const SECONDS = 0x08
+const NANOSECONDS = 0x15
+
+/** Returns the fields `mode` and `mtime` as Kubo encodes them: the last fields of a UnixFS node, if it has any. */
+export function attributeFields({ mode, mtime }: FileAttributes): Uint8Array {
+  const fields = mode === undefined ? [] : [MODE, ...varintBytes(mode)]
+  if (mtime !== undefined) {
+    const time = [SECONDS, ...int64(mtime.seconds)]
+    if (mtime.nanoseconds > 0) {
+      const bytes = Buffer.alloc(4)
+      bytes.writeUInt32LE(mtime.nanoseconds)
+      time.push(NANOSECONDS, ...bytes)
+    }
+    fields.push(MTIME, time.length, ...time)
+  }
+  return fields.length === 0 ? NO_ATTRIBUTES : Uint8Array.from(fields)
+}
+
+/** Encodes a number as a varint, and a negative one in two's complement of 64 bits. */
+function int64(value: number): number[] {
+  if (value >= 0) return [...varintBytes(value)]
+  const bytes: number[] = []
+  let rest = BigInt.asUintN(64, BigInt(value))
+  for (; rest >= 0x80n; rest >>= 7n) bytes.push(Number(rest & 0x7fn) | 0x80)
+  return [...bytes, Number(rest)]
 }

@@ -1,5 +1,6 @@
 import { directoryMemory } from '../../concurrency/held-memory.ts'
 import type { StagedDag } from '../dag/staged-dag.ts'
+import { NO_ATTRIBUTES } from './attributes.ts'
 import { cidOfCompact, compactCid, type StoredEntry, storeDirectory } from './directory.ts'
 import { pathRefusal } from './entry-path.ts'
 import type { ImportedNode } from './unixfs-import.ts'
@@ -7,10 +8,13 @@ import type { ImportedNode } from './unixfs-import.ts'
 interface Folder {
   entries: Map<string, StoredEntry>
   folders: Map<string, Folder>
+  /** Fields of `attributeFields`. */
+  attributes: Uint8Array
 }
 
 /** Memory of an entry beside its name, also while {@link DirectoryBuilder.finish} sorts it into shards. */
 const ENTRY_BYTES = 384
+const ATTRIBUTE_BYTES = 128
 
 /**
  * A directory that is being built. Its files are already stored. {@link finish} stores the directories above them. The
@@ -42,8 +46,18 @@ export class DirectoryBuilder {
     this.#size += size
   }
 
-  addDirectory(names: readonly string[]): void {
-    this.#folder(names, names)
+  /**
+   * Adds a directory. May be called again, and after entries of the directory were added. Other attributes replace
+   * earlier ones.
+   *
+   * @param names segments of the path; empty for the top directory
+   * @throws HoldfastError with the codes of {@link addNode}
+   */
+  addDirectory(names: readonly string[], attributes = NO_ATTRIBUTES): void {
+    const folder = this.#folder(names, names)
+    if (attributes.length === 0) return
+    if (folder.attributes.length === 0) this.#memory.take(ATTRIBUTE_BYTES)
+    folder.attributes = attributes
   }
 
   /** @throws the reason of the signal */
@@ -56,7 +70,8 @@ export class DirectoryBuilder {
         folder = inner[1]
         continue
       }
-      const stored = await storeDirectory(this.#staged, folder.entries, signal)
+      const { entries, attributes } = folder
+      const stored = await storeDirectory(this.#staged, entries, { attributes, signal })
       const parent = above.pop()
       if (parent === undefined) return { cid: cidOfCompact(stored.cid), size: this.#size, tsize: stored.tsize }
       // The parent needs only the link, so free the memory of the children.
@@ -87,5 +102,5 @@ export class DirectoryBuilder {
 }
 
 function emptyFolder(): Folder {
-  return { entries: new Map(), folders: new Map() }
+  return { entries: new Map(), folders: new Map(), attributes: NO_ATTRIBUTES }
 }

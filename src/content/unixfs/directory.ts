@@ -7,6 +7,7 @@ import { nextTurn, turnSpent } from '../../concurrency/turns.ts'
 import { HoldfastError } from '../../domain/errors.ts'
 import { CODEC, cidOfBytes } from '../../ipld/cid.ts'
 import type { StagedDag } from '../dag/staged-dag.ts'
+import { NO_ATTRIBUTES } from './attributes.ts'
 
 /** Uses little memory, because a directory may have millions of entries. */
 export interface StoredEntry {
@@ -25,7 +26,14 @@ const HASH_BYTES = 8
 const HASH_TYPE = 0x22n
 
 const FLAT = new UnixFS({ type: 'directory' }).marshal()
-const FLAT_OVERHEAD = 2 + FLAT.length
+/** Key and length of the UnixFS data in a block. */
+const DATA_OVERHEAD = 2
+
+export interface DirectoryOptions {
+  /** Fields of `attributeFields`. A HAMT has them in its root. */
+  attributes?: Uint8Array
+  signal?: AbortSignal | undefined
+}
 
 /**
  * Stores one directory whose entries are already stored. Stores a large directory as a HAMT.
@@ -35,15 +43,16 @@ const FLAT_OVERHEAD = 2 + FLAT.length
 export async function storeDirectory(
   staged: StagedDag,
   entries: ReadonlyMap<string, StoredEntry>,
-  signal?: AbortSignal,
+  { attributes = NO_ATTRIBUTES, signal }: DirectoryOptions = {},
 ): Promise<StoredEntry> {
-  let bytes = FLAT_OVERHEAD
+  const data = Buffer.concat([FLAT, attributes])
+  let bytes = DATA_OVERHEAD + data.length
   for (const [name, { cid, tsize }] of entries) {
     if (turnSpent()) await nextTurn(signal)
     bytes += linkSerializedSize(Buffer.byteLength(name), cid.length, tsize)
-    if (bytes > LARGEST_FLAT_BYTES) return new ShardedDirectory(staged, entries, signal).store()
+    if (bytes > LARGEST_FLAT_BYTES) return new ShardedDirectory(staged, entries, signal).store(attributes)
   }
-  return storeNode(staged, FLAT, [...entries].map(linkOf))
+  return storeNode(staged, data, [...entries].map(linkOf))
 }
 
 export function compactCid(cid: CID): string {
@@ -70,17 +79,17 @@ class ShardedDirectory {
     this.#hashes = Buffer.alloc(HASH_BYTES * this.#names.length)
   }
 
-  async store(): Promise<StoredEntry> {
+  async store(attributes: Uint8Array): Promise<StoredEntry> {
     const members = new Uint32Array(this.#names.length)
     for (const [index, name] of this.#names.entries()) {
       if (turnSpent()) await nextTurn(this.#signal)
       this.#hashes.set(murmur364.encode(Buffer.from(name)) as Uint8Array, HASH_BYTES * index)
       members[index] = index
     }
-    return this.#shard(members, 0)
+    return this.#shard(members, 0, attributes)
   }
 
-  async #shard(members: Iterable<number>, level: number): Promise<StoredEntry> {
+  async #shard(members: Iterable<number>, level: number, attributes = NO_ATTRIBUTES): Promise<StoredEntry> {
     if (level === HASH_BYTES) throw new HoldfastError('VALIDATION', 'names of the directory have the same hash')
     const links: dagPb.PBLink[] = []
     const slots = await this.#grouped(members, level)
@@ -99,7 +108,7 @@ class ShardedDirectory {
       fanout: BigInt(FANOUT),
       hashType: HASH_TYPE,
     })
-    return storeNode(this.#staged, shard.marshal(), links)
+    return storeNode(this.#staged, Buffer.concat([shard.marshal(), attributes]), links)
   }
 
   async #grouped(members: Iterable<number>, level: number): Promise<Array<[slot: number, members: number[]]>> {

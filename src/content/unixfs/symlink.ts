@@ -1,8 +1,12 @@
 import { unixfs } from '@helia/unixfs'
+import * as dagPb from '@ipld/dag-pb'
 import type { ImportResult } from 'ipfs-unixfs-importer'
-import type { CID as CIDType } from 'multiformats/cid'
+import { CID } from 'multiformats/cid'
 import { HoldfastError } from '../../domain/errors.ts'
+import { CODEC } from '../../ipld/cid.ts'
+import { varintBytes } from '../../ipld/varint.ts'
 import type { StagedDag } from '../dag/staged-dag.ts'
+import { NO_ATTRIBUTES } from './attributes.ts'
 import type { ImportedNode } from './unixfs-import.ts'
 
 /**
@@ -11,11 +15,28 @@ import type { ImportedNode } from './unixfs-import.ts'
  */
 const PROFILE = { profile: 'unixfs-v1-2025', cidVersion: 1, rawLeaves: true } as const
 
-export async function importSymlink(staged: StagedDag, target: string): Promise<ImportedNode> {
+/** @param attributes fields of `attributeFields` */
+export async function importSymlink(
+  staged: StagedDag,
+  target: string,
+  attributes = NO_ATTRIBUTES,
+): Promise<ImportedNode> {
+  if (attributes.length > 0) return storeSymlink(staged, Buffer.from(target), attributes)
   const link = await only(
     unixfs({ blockstore: blockstoreOf(staged) }).addAll([{ path: 'link', link: target }], PROFILE),
   )
   return { cid: link.cid, size: 0, tsize: Number(link.size) }
+}
+
+const SYMLINK = Uint8Array.of(0x08, 4)
+const TARGET = 0x12
+
+async function storeSymlink(staged: StagedDag, target: Uint8Array, attributes: Uint8Array): Promise<ImportedNode> {
+  const data = Buffer.concat([SYMLINK, Uint8Array.of(TARGET), varintBytes(target.length), target, attributes])
+  const bytes = dagPb.encode({ Data: data, Links: [] })
+  const cid = CID.createV1(CODEC.dagPb, await staged.store.hash(bytes))
+  await staged.put(cid, bytes)
+  return { cid, size: 0, tsize: bytes.length }
 }
 
 async function only(results: AsyncIterable<ImportResult>): Promise<ImportResult> {
@@ -27,9 +48,9 @@ async function only(results: AsyncIterable<ImportResult>): Promise<ImportResult>
 
 function blockstoreOf(staged: StagedDag): Parameters<typeof unixfs>[0]['blockstore'] {
   return {
-    put: (cid: CIDType, bytes: Uint8Array) => staged.put(cid, bytes),
-    has: (cid: CIDType) => staged.store.has(cid),
-    get: async function* (cid: CIDType) {
+    put: (cid: CID, bytes: Uint8Array) => staged.put(cid, bytes),
+    has: (cid: CID) => staged.store.has(cid),
+    get: async function* (cid: CID) {
       yield await staged.store.get(cid)
     },
   } as Parameters<typeof unixfs>[0]['blockstore']

@@ -1,5 +1,3 @@
-import * as dagPb from '@ipld/dag-pb'
-import { varint } from 'multiformats'
 import type { CID as CIDType } from 'multiformats/cid'
 import { CID } from 'multiformats/cid'
 import { HoldfastError } from '../../domain/errors.ts'
@@ -7,6 +5,8 @@ import { type ByteSource, bytesOf, readAhead } from '../../domain/sources.ts'
 import { CODEC } from '../../ipld/cid.ts'
 import { CHUNK_BYTES, type ChunkPool, chunkPool } from '../block-threads.ts'
 import type { StagedDag } from '../dag/staged-dag.ts'
+import { NO_ATTRIBUTES } from './attributes.ts'
+import { type FilePart, FileTree, storeWrapped } from './file-tree.ts'
 
 export interface ImportedNode {
   cid: CIDType
@@ -23,6 +23,8 @@ export interface ImportFileOptions {
   signal?: AbortSignal | undefined
   /** Called with the length of each piece before the piece is processed. May throw to reject it. */
   onBytes?: ((length: number) => void) | undefined
+  /** Fields of `attributeFields`. A file with attributes has no raw blocks, as in Kubo. */
+  attributes?: Uint8Array | undefined
 }
 
 /**
@@ -37,22 +39,25 @@ export async function importFile(
 ): Promise<ImportedNode> {
   if (content instanceof Uint8Array && content.length < CHUNK_BYTES) return importSmall(staged, content, options)
   let size = 0
+  const { attributes = NO_ATTRIBUTES } = options
   const chunker = new Chunker(options.signal)
   const pieces = counted(bytesOf(content, { name: options.name ?? 'content', signal: options.signal }), length => {
     options.onBytes?.(length)
     size += length
   })
-  const leaves = startedLeaves(staged, chunker, pieces)
+  const leaves =
+    attributes.length === 0
+      ? startedLeaves(staged, chunker, pieces)
+      : wrappedLeaves(staged, chunker, pieces, attributes)
   const { value: first } = await leaves.next()
   if (first === undefined) throw new HoldfastError('INTERNAL_ERROR', 'a file has no block')
   if (first.isOnly) {
     await leaves.return(undefined)
-    const { cid } = await first.stored
-    return { cid, size, tsize: size }
+    return first.stored
   }
   const tree = new FileTree(staged)
   for await (const { stored } of readAhead(withFirst(first, leaves), CHUNKS_AHEAD)) await tree.add(await stored)
-  const { cid, tsize } = await tree.root()
+  const { cid, tsize } = await tree.root(attributes)
   return { cid, size, tsize }
 }
 
@@ -60,10 +65,11 @@ export async function importFile(
 async function importSmall(
   staged: StagedDag,
   content: Uint8Array,
-  { signal, onBytes }: ImportFileOptions,
+  { signal, onBytes, attributes = NO_ATTRIBUTES }: ImportFileOptions,
 ): Promise<ImportedNode> {
   signal?.throwIfAborted()
   onBytes?.(content.length)
+  if (attributes.length > 0) return storeWrapped(staged, content, attributes)
   const size = content.length
   // The caller may change its buffer while the block is being stored.
   const bytes = Buffer.from(content)
@@ -84,11 +90,36 @@ async function* startedLeaves(
 ): AsyncGenerator<Leaf, undefined, undefined> {
   let isFirst = true
   for await (const chunk of chunker.chunks(pieces)) {
-    const stored = storeLeaf(staged, chunk, chunker)
-    stored.catch(() => undefined)
+    const stored = storedAhead(storeLeaf(staged, chunk, chunker))
     yield { stored, isOnly: isFirst && chunk.length < CHUNK_BYTES }
     isFirst = false
   }
+}
+
+/** Stores a chunk only when the next one follows, because the only chunk of a file has its attributes. */
+async function* wrappedLeaves(
+  staged: StagedDag,
+  chunker: Chunker,
+  pieces: AsyncIterable<Uint8Array>,
+  attributes: Uint8Array,
+): AsyncGenerator<Leaf, undefined, undefined> {
+  let isOnly = true
+  let last = Buffer.alloc(0)
+  for await (const chunk of chunker.chunks(pieces)) {
+    if (last.length > 0) {
+      isOnly = false
+      yield { stored: storedAhead(storeWrapped(staged, last)), isOnly }
+    }
+    last = Buffer.from(chunk)
+    chunker.release(chunk)
+  }
+  yield { stored: storedAhead(storeWrapped(staged, last, isOnly ? attributes : NO_ATTRIBUTES)), isOnly }
+}
+
+/** Returns the promise, whose failure is no error of the process while nobody waits for it yet. */
+function storedAhead(stored: Promise<FilePart>): Promise<FilePart> {
+  stored.catch(() => undefined)
+  return stored
 }
 
 async function* withFirst<T>(first: T, rest: AsyncIterable<T>): AsyncGenerator<T> {
@@ -187,81 +218,4 @@ export class Chunker {
     whole.set(chunk.subarray(0, filled))
     return whole
   }
-}
-
-/** A stored part of a file: a chunk, or a node whose children are parts. */
-export interface FilePart {
-  cid: CID
-  /** Content size in bytes. */
-  size: number
-  tsize: number
-}
-
-/** Maximum number of children of one node, as in the profile `unixfs-v1-2025` (IPIP-499). */
-const WIDTH = 1_024
-
-/**
- * Builds the nodes above the chunks of one file: a balanced tree, stored from the bottom as the chunks arrive. Encodes
- * the sizes itself, because the reference encoder of UnixFS encodes sizes from 2 GiB to 4 GiB incorrectly.
- */
-export class FileTree {
-  readonly #staged: StagedDag
-  /** The parts that have no parent yet, by level. The first level has the chunks. */
-  readonly #levels: FilePart[][] = []
-
-  constructor(staged: StagedDag) {
-    this.#staged = staged
-  }
-
-  add(chunk: FilePart): Promise<void> {
-    return this.#add(chunk, 0)
-  }
-
-  /** Returns the root, which is the chunk if there is only one. */
-  async root(): Promise<FilePart> {
-    for (let level = 0; ; level++) {
-      const parts = this.#levels[level] ?? []
-      const [only] = parts
-      if (only !== undefined && parts.length === 1 && level + 1 >= this.#levels.length) return only
-      await this.#add(await this.#store(parts), level + 1)
-    }
-  }
-
-  async #add(part: FilePart, level: number): Promise<void> {
-    const parts = this.#levels[level]
-    if (parts === undefined) this.#levels[level] = [part]
-    else if (parts.length < WIDTH) parts.push(part)
-    else {
-      this.#levels[level] = [part]
-      await this.#add(await this.#store(parts), level + 1)
-    }
-  }
-
-  async #store(parts: readonly FilePart[]): Promise<FilePart> {
-    const links = parts.map(({ cid, tsize }) => ({ Name: '', Hash: cid, Tsize: tsize }))
-    const bytes = dagPb.encode(dagPb.prepare({ Data: fileData(parts.map(part => part.size)), Links: links }))
-    const cid = CID.createV1(CODEC.dagPb, await this.#staged.store.hash(bytes))
-    await this.#staged.put(cid, bytes)
-    return {
-      cid,
-      size: parts.reduce((sum, part) => sum + part.size, 0),
-      tsize: parts.reduce((sum, part) => sum + part.tsize, bytes.length),
-    }
-  }
-}
-
-const FILE = Uint8Array.of(0x08, 2)
-const FILE_SIZE = 0x18
-const BLOCK_SIZE = 0x20
-
-/** `sizes` are the content bytes below each link. */
-export function fileData(sizes: readonly number[]): Uint8Array {
-  const whole = sizes.reduce((sum, size) => sum + size, 0)
-  return Buffer.concat([FILE, number(FILE_SIZE, whole), ...sizes.map(size => number(BLOCK_SIZE, size))])
-}
-
-function number(key: number, value: number): Uint8Array {
-  const bytes = new Uint8Array(1 + varint.encodingLength(value))
-  bytes[0] = key
-  return varint.encodeTo(value, bytes, 1)
 }

@@ -1,13 +1,20 @@
 import type { ClusterRegistry } from '../../clusters/cluster-registry.ts'
 import { inTurns } from '../../concurrency/turns.ts'
 import type { StagedDag } from '../../content/dag/staged-dag.ts'
-import { directoryName, resolveServerDirectory, walkServerDirectory } from '../../content/server-directory.ts'
+import {
+  directoryName,
+  resolveServerDirectory,
+  type ServerEntry,
+  walkServerDirectory,
+} from '../../content/server-directory.ts'
+import { attributeFields } from '../../content/unixfs/attributes.ts'
 import { DirectoryBuilder } from '../../content/unixfs/directory-builder.ts'
 import { splitEntryPath } from '../../content/unixfs/entry-path.ts'
 import { type StagedFile, stagedFile, stagedFiles } from '../../content/unixfs/staged-files.ts'
 import { importSymlink } from '../../content/unixfs/symlink.ts'
 import { type ImportedNode, importFile } from '../../content/unixfs/unixfs-import.ts'
 import { HoldfastError } from '../../domain/errors.ts'
+import { checkedAttributes, type FileAttributes } from '../../domain/file-attributes.ts'
 import { interruptible } from '../../domain/sources.ts'
 import type { PinCommit } from '../pin-commit.ts'
 import {
@@ -15,7 +22,9 @@ import {
   type DagFile,
   type DirectoryEntries,
   type DirectoryEntry,
+  type DirectoryImportOptions,
   type DirectoryOutcome,
+  type FileUploadOptions,
   type HandOver,
   LISTED_FILES,
   type PinOutcome,
@@ -24,11 +33,12 @@ import {
 import type { UploadBudget } from './upload-budget.ts'
 import type { Decided, StagedUpload, UploadStaging } from './upload-staging.ts'
 
-/** `names` is a function if the path is known only after the content. */
-type StoredEntry =
+/** `names` is a function if the path is known only after the content. The uploaded directory itself has no names. */
+type StoredEntry = { attributes: FileAttributes } & (
   | { kind: 'file'; names: string[] | (() => string[]); content: ByteSource }
   | { kind: 'directory'; names: string[] }
   | { kind: 'symlink'; names: string[]; target: string }
+)
 
 export interface UploaderParts {
   clusters: ClusterRegistry
@@ -47,24 +57,25 @@ export class Uploader {
 
   upload<T = never>(
     content: ByteSource,
-    options: UploadOptions,
+    options: FileUploadOptions,
     handOver?: HandOver<Uint8Array, T>,
   ): Promise<PinOutcome | T> {
     const { staging } = this.#parts
+    const attributes = attributeFields(checkedAttributes(options))
     return staging.run(options, 'file', async upload => {
       const { staged, budget } = upload
       budget.startFile()
-      const file = await importFile(staged, content, this.#importOptions(options, budget, staged))
+      const file = await importFile(staged, content, { ...this.#importOptions(options, budget, staged), attributes })
       const decided = await staging.decide(upload.requester, options)
       if (decided.node === null) return this.#commit(upload, decided, { type: 'file', node: file })
       return staging.handOver(upload, decided, signal => stagedFile(staged, file.cid, signal), handOver)
     })
   }
 
-  async importDirectory(dirPath: string, options: UploadOptions): Promise<DirectoryOutcome> {
+  async importDirectory(dirPath: string, options: DirectoryImportOptions): Promise<DirectoryOutcome> {
     const directory = await resolveServerDirectory(this.#parts.importRoots, dirPath)
     const named = { ...options, name: options.name ?? directoryName(directory) }
-    return this.#storeDirectory(walkServerDirectory(directory), named)
+    return this.#storeDirectory(preserving(walkServerDirectory(directory), options), named)
   }
 
   async uploadDirectory<T = never>(
@@ -103,14 +114,15 @@ export class Uploader {
   ): Promise<ImportedNode> {
     const unnamed: Array<{ names: () => string[]; node: ImportedNode }> = []
     for await (const entry of inTurns(interruptible(entries, options.signal), options.signal)) {
+      const attributes = attributeFields(entry.attributes)
       if (entry.kind === 'directory') {
-        listing.builder.addDirectory(entry.names)
+        listing.builder.addDirectory(entry.names, attributes)
       } else if (entry.kind === 'symlink') {
-        listing.builder.addNode(entry.names, await importSymlink(staged, entry.target))
+        listing.builder.addNode(entry.names, await importSymlink(staged, entry.target, attributes))
       } else {
         budget.startFile()
         const name = typeof entry.names === 'function' ? 'content' : `content of ${entry.names.join('/')}`
-        const importOptions = { ...this.#importOptions(options, budget, staged), name }
+        const importOptions = { ...this.#importOptions(options, budget, staged), name, attributes }
         const node = await importFile(staged, entry.content, importOptions)
         if (typeof entry.names === 'function') unnamed.push({ names: entry.names, node })
         else await listing.addFile(entry.names, node)
@@ -187,17 +199,33 @@ function isIterable(value: unknown): boolean {
   return typeof value === 'object' && value !== null && (Symbol.asyncIterator in value || Symbol.iterator in value)
 }
 
+/** Drops the attributes that the import does not ask for. */
+async function* preserving(
+  entries: AsyncIterable<ServerEntry>,
+  { preserveMode = false, preserveMtime = false }: DirectoryImportOptions,
+): AsyncGenerator<StoredEntry> {
+  for await (const { attributes, ...entry } of entries) {
+    const { mode, mtime } = attributes
+    // As in Kubo, a symbolic link has no permissions.
+    const hasMode = preserveMode && mode !== 0 && entry.kind !== 'symlink'
+    yield { ...entry, attributes: { ...(hasMode && { mode }), ...(preserveMtime && { mtime }) } }
+  }
+}
+
 function checkedEntry(entry: DirectoryEntry): StoredEntry {
   const path: unknown = entry?.path
   if (entry?.kind === 'file' && typeof path === 'function') {
-    return { kind: 'file', names: () => splitEntryPath(path()), content: entry.content }
+    const attributes = checkedAttributes(entry, 'entries: ')
+    return { kind: 'file', names: () => splitEntryPath(path()), content: entry.content, attributes }
   }
   if (typeof path !== 'string') throw new HoldfastError('VALIDATION', 'entries: each needs a path, a string')
+  const attributes = checkedAttributes(entry, `entries: ${path}: `)
+  if (entry.kind === 'directory' && path === '.') return { kind: 'directory', names: [], attributes }
   const names = splitEntryPath(path)
-  if (entry.kind === 'file') return { kind: 'file', names, content: entry.content }
-  if (entry.kind === 'directory') return { kind: 'directory', names }
+  if (entry.kind === 'file') return { kind: 'file', names, content: entry.content, attributes }
+  if (entry.kind === 'directory') return { kind: 'directory', names, attributes }
   if (entry.kind === 'symlink' && typeof entry.target === 'string') {
-    return { kind: 'symlink', names, target: entry.target }
+    return { kind: 'symlink', names, target: entry.target, attributes }
   }
   throw new HoldfastError('VALIDATION', `entries: ${path} must be a file, a directory, or a symlink with a target`)
 }

@@ -5,8 +5,8 @@ import type { CID } from 'multiformats/cid'
 import { sha256 } from 'multiformats/hashes/sha2'
 import { expect, test } from 'vitest'
 import type { StagedDag } from '../../../src/content/dag/staged-dag.ts'
+import { FileTree, fileData } from '../../../src/content/unixfs/file-tree.ts'
 import { readUnixfs } from '../../../src/content/unixfs/node.ts'
-import { FileTree, fileData } from '../../../src/content/unixfs/unixfs-import.ts'
 import { blockOf, leaf } from '../../pins/fetches/support/dags.ts'
 
 const GiB = 1024 ** 3
