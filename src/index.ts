@@ -112,17 +112,12 @@ export type {
   CidOptions,
   CidRequest,
   DagFile,
-  DirectoryEntries,
-  DirectoryEntry,
-  DirectoryImportOptions,
   DirectoryOutcome,
   EngineEvents,
-  FileUploadOptions,
   ListItem,
   ListPage,
   ListQuery,
   NameMatch,
-  NewAttributes,
   PinNames,
   PinOutcome,
   PinRecord,
@@ -131,7 +126,6 @@ export type {
   PinType,
   RecordRequest,
   RenameRequest,
-  UnixTime,
   UploadOptions,
   UploadToken,
   Usage,
@@ -139,6 +133,14 @@ export type {
 } from './pins/pin-types.ts'
 export { Timelock } from './pins/removal/timelock.ts'
 export type { Requesting } from './pins/requesting-account.ts'
+export type {
+  DirectoryEntries,
+  DirectoryEntry,
+  DirectoryImportOptions,
+  FileUploadOptions,
+  NewAttributes,
+  UnixTime,
+} from './pins/upload-types.ts'
 export { compactDatabase } from './storage/compact-database.ts'
 export { rehearseUpgrade, type UpgradeRehearsal } from './storage/rehearse-upgrade.ts'
 export { readSchema, type SchemaVersion } from './storage/schema-version.ts'

@@ -332,6 +332,8 @@ describe('architecture', () => {
       'chosen-secret',
       'clock',
       'errors',
+      'file-attributes',
+      'form-names',
       'host-name',
       'known-fields',
       'listen-addresses',
@@ -416,7 +418,11 @@ describe('architecture', () => {
   test('the client has nothing that only Node provides', () => {
     const own = files.filter(({ path }) => path.startsWith('adapters/client/'))
     const wrong = importsWhere((file, specifier, target) => {
-      if (!own.includes(file) || /^src\/domain\/(byte-text|errors|known-fields)\.ts$/.test(target ?? '')) return null
+      if (
+        !own.includes(file) ||
+        /^src\/domain\/(byte-text|errors|file-attributes|form-names|known-fields)\.ts$/.test(target ?? '')
+      )
+        return null
       return target?.startsWith('adapters/client/') === true ? null : `imports ${specifier}`
     })
     const withoutExamples = (text: string): string => text.replace(/^ +\* @example .*$/gm, '')

@@ -19,10 +19,9 @@ Uses the running server, with a session of the owner or a key of every scope. Wi
 export const CLIENT_HELP = {
   upload: `Usage: holdfast upload PATH... [flags]
 
-Uploads files and directories, and prints the CID of each. On a terminal and with --json it also prints links.
-A directory becomes one upload with all files below it, hidden ones included. Its files open below its CID. Symbolic
-links and empty directories are skipped and listed. If links are skipped, the exit code is 3. Files are streamed.
-The PATH - is standard input, which needs --name.
+Uploads files and directories, and prints their CIDs. On a terminal and with --json it also prints links. A directory
+becomes one upload with all files below it, hidden ones included. Symbolic links, empty directories and names that a form
+cannot carry are skipped and listed. If links or names are skipped, the exit code is 3. PATH - is standard input.
 ${PUBLIC_NOTICE}
 
   holdfast upload ./site --name 'Site of May' --cluster cl1-eu
@@ -33,6 +32,8 @@ ${PUBLIC_NOTICE}
   --timelock TIME  expiry, such as 2030-12-31T23:59:59Z (default: never)
   --meta KEY=VALUE searchable metadata; may be repeated
   --follow-symlinks  upload what symbolic links lead to, also outside of the directory
+  --preserve-mode  store permissions. Changes the CID, and uploads empty directories
+  --preserve-mtime  store times in the same way
 ${SERVER}`,
 
   import: `Usage: holdfast import FILE.car [flags]
@@ -47,8 +48,7 @@ ${PUBLIC_NOTICE}
   --name NAME      name in lists (default: the file's own name)
   --cluster ID     cluster (default: the account's)
   --timelock TIME  expiry, such as 2030-12-31T23:59:59Z (default: never)
-  --allow-partial  also import incomplete roots, with status failed; the network may complete them.
-                   Only on plans without a storage limit
+  --allow-partial  also import incomplete roots, with status failed. Only on plans without a storage limit
 ${SERVER}`,
 
   export: `Usage: holdfast export CID|--all [flags]

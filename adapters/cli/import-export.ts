@@ -3,8 +3,7 @@ import { HoldfastError, isHoldfastError, readCar } from '../../src/index.ts'
 import type { HoldfastClient, PinState, SizedSource } from '../client/index.ts'
 import { type ExportedRecord, exportHeader, readEntry } from './export-file.ts'
 import { describeError } from './failure.ts'
-import type { LocalFile } from './local-files.ts'
-import { printable } from './printed-text.ts'
+import { type LocalFile, shownPath } from './local-files.ts'
 
 /** A record of an export, and the byte range of its blocks in the file. The range is null if no blocks follow. */
 export interface ExportSection {
@@ -41,7 +40,7 @@ export async function readExport({ file }: LocalFile): Promise<ExportSection[] |
   } finally {
     source.destroy()
   }
-  throw new HoldfastError('VALIDATION', `${printable(file)} is an incomplete export`)
+  throw new HoldfastError('VALIDATION', `${shownPath(file)} is an incomplete export`)
 }
 
 export interface RestoredRecord {

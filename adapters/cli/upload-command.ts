@@ -11,6 +11,7 @@ import { ProgressBar } from './progress-bar.ts'
 import type { Environment } from './settings.ts'
 
 const FLAGS = ['name', 'cluster', 'timelock'] as const
+const SWITCHES = ['follow-symlinks', 'preserve-mode', 'preserve-mtime'] as const
 /** Path that stands for standard input. A file of this name is `./-`. */
 const STANDARD_INPUT = '-'
 /** Maximum number of skipped files to list. */
@@ -19,17 +20,21 @@ const MOST_NAMES = 10
 /** Uploads every path separately, and standard input for the path `-`. If an upload fails, the others continue. */
 export function upload(args: readonly string[], env: Environment): Promise<boolean> {
   const words = { what: 'a file or directory', min: 1, max: Number.POSITIVE_INFINITY }
-  const grammar = { values: FLAGS, lists: ['meta'], switches: ['follow-symlinks'], words } as const
+  const grammar = { values: FLAGS, lists: ['meta'], switches: SWITCHES, words } as const
   return withApi(args, env, grammar, async ({ client, flags, lists, switches, words: paths, json }) => {
     const meta = metaFlag(lists.meta)
     if (paths.length > 1 && flags.name !== undefined) throw usageError('--name requires a single upload')
     const urlOf = contentUrls(client)
-    const following = { followLinks: switches.has('follow-symlinks') }
+    const reading = {
+      followLinks: switches.has('follow-symlinks'),
+      preserveMode: switches.has('preserve-mode'),
+      preserveMtime: switches.has('preserve-mtime'),
+    }
     let failed = 0
     let incomplete = 0
     for (const path of paths) {
       try {
-        const content = path === STANDARD_INPUT ? null : await readLocalContent(path, following)
+        const content = path === STANDARD_INPUT ? null : await readLocalContent(path, reading)
         const leftOut = content?.leftOut ?? []
         if (!json) reportSkipped(path, leftOut)
         const answer = await uploadContent(client, content, { ...flags, meta })
@@ -59,11 +64,12 @@ async function uploadContent(
   const bar = new ProgressBar(printable(called), total)
   const { cluster, timelock, meta } = flags
   const options = { name: called, cluster, timelock, meta, onProgress: (bytes: number) => bar.update(bytes) }
-  const contents = local?.files.map(file => ({ path: file.path, content: fileSource(file) })) ?? []
+  const contents = local?.files.map(file => ({ path: file.path, content: fileSource(file), ...file.attributes })) ?? []
+  const [first = { content: process.stdin }] = contents
   return (
     local?.isDirectory
-      ? client.files.uploadDirectory(contents, options)
-      : client.files.upload(contents[0]?.content ?? process.stdin, options)
+      ? client.files.uploadDirectory([...local.folders, ...contents], options)
+      : client.files.upload(first.content, { ...options, ...local?.files[0]?.attributes })
   ).finally(() => bar.end())
 }
 

@@ -19,10 +19,10 @@ const car: Fields<CarOptions> = { ...upload, originalName: true, customName: tru
 
 /** Fields of the options of each part of the client. The compiler checks that no method and no field is missing. */
 export const FILE_CALLS: CallFields<Files> = {
-  upload: { 1: upload },
+  upload: { 1: { ...upload, mode: true, mtime: { seconds: true, nanoseconds: true } } },
   uploadDirectory: { 1: upload },
   uploadFromUrl: { 1: upload },
-  importDirectory: { 1: target },
+  importDirectory: { 1: { ...target, preserveMode: true, preserveMtime: true } },
   importCar: { 1: car },
 }
 

@@ -1,7 +1,8 @@
 import { HoldfastError } from '../../src/domain/errors.ts'
+import { checkedAttributes, type NewAttributes } from '../../src/domain/file-attributes.ts'
 import type { Car, Directory, Upload } from './answers.ts'
 import type { Connection } from './connection.ts'
-import { formBody } from './form.ts'
+import { type FilePart, formBody } from './form.ts'
 import { bodyPart, type RequestBody, type UploadSource } from './request-body.ts'
 
 /** Options of a new record. */
@@ -28,11 +29,29 @@ export interface UploadOptions extends TargetOptions, SendOptions {
   name?: string | undefined
 }
 
+/** Options of a file upload. */
+export interface FileUploadOptions extends UploadOptions, NewAttributes {}
+
 /** A file of an uploaded directory. */
-export interface DirectoryFile {
+export interface DirectoryFile extends NewAttributes {
   /** Path below the directory, with `/` between names. */
   path: string
   content: UploadSource
+}
+
+/** A directory below an uploaded directory, with its attributes. */
+export interface DirectoryFolder extends NewAttributes {
+  kind: 'directory'
+  /** Path below the uploaded directory, or `.` for that directory itself. */
+  path: string
+}
+
+/** Options of an import by server path. */
+export interface DirectoryImportOptions extends TargetOptions {
+  /** True to store the permissions of files and directories. */
+  preserveMode?: boolean | undefined
+  /** True to store the times of the last modification. */
+  preserveMtime?: boolean | undefined
 }
 
 /** Options of a CAR import. */
@@ -62,9 +81,9 @@ export class Files {
    * source
    * @example const { cid } = await client.files.upload('hello', { name: 'hello.txt' })
    */
-  async upload(source: UploadSource, options: UploadOptions = {}): Promise<Upload> {
+  async upload(source: UploadSource, options: FileUploadOptions = {}): Promise<Upload> {
     const name = options.name ?? nameOf(source) ?? ''
-    const files = [{ name, content: bodyPart(source) }]
+    const files = [{ name, content: bodyPart(source), attributes: checkedAttributes(options) }]
     const body = formBody({ fields: textFields(options), field: 'file', files, onProgress: options.onProgress })
     return this.#send<Upload>('/files', body, options)
   }
@@ -74,9 +93,12 @@ export class Files {
    * @throws HoldfastError with the codes of {@link upload}
    * @example await client.files.uploadDirectory([{ path: 'index.html', content: '<h1>Hi</h1>' }], { name: 'site' })
    */
-  async uploadDirectory(files: Iterable<DirectoryFile>, options: UploadOptions = {}): Promise<Directory> {
+  async uploadDirectory(
+    files: Iterable<DirectoryFile | DirectoryFolder>,
+    options: UploadOptions = {},
+  ): Promise<Directory> {
     const fields = { dirName: options.name, ...textFields(options) }
-    const named = [...files].map(({ path, content }) => ({ name: path, content: bodyPart(content) }))
+    const named = [...files].map(partOf)
     const body = formBody({ fields, field: 'files', files: named, onProgress: options.onProgress })
     return this.#send<Directory>('/files/directory-dag', body, options)
   }
@@ -87,9 +109,10 @@ export class Files {
    * @throws HoldfastError `NOT_OFFERED` if the server or the plan does not allow imports, `INVALID_PATH`
    * @example const { files } = await client.files.importDirectory('site')
    */
-  importDirectory(dirPath: string, options: TargetOptions = {}): Promise<Directory> {
+  importDirectory(dirPath: string, options: DirectoryImportOptions = {}): Promise<Directory> {
+    const { meta, preserveMode, preserveMtime } = options
     return this.#connection.json<Directory>('POST', '/files/directory', {
-      json: { dirPath, ...targetFields(options), meta: options.meta },
+      json: { dirPath, ...targetFields(options), meta, preserveMode, preserveMtime },
     })
   }
 
@@ -139,6 +162,13 @@ export function targetFields({ cluster, timelock }: TargetOptions): Record<'cl' 
   if (!(timelock instanceof Date)) return { cl: cluster, timelock }
   if (Number.isNaN(timelock.getTime())) throw new HoldfastError('INVALID_TIMELOCK', 'timelock is not a date')
   return { cl: cluster, timelock: timelock.toISOString() }
+}
+
+function partOf(entry: DirectoryFile | DirectoryFolder): FilePart {
+  const { path } = entry
+  const attributes = checkedAttributes(entry, `${path}: `)
+  if ('content' in entry) return { name: path, content: bodyPart(entry.content), attributes }
+  return { name: path, content: new Uint8Array(), attributes, isDirectory: true }
 }
 
 function textFields(options: TargetOptions): Record<string, string | undefined> {

@@ -1,4 +1,5 @@
 export { type ErrorCode, HoldfastError, isHoldfastError } from '../../src/domain/errors.ts'
+export type { NewAttributes, UnixTime } from '../../src/domain/file-attributes.ts'
 export type { Account, Keys, NewKeyOptions, UploadTokenOptions } from './account.ts'
 export type {
   AccountEgress,
@@ -36,7 +37,17 @@ export type {
 export { type ClientOptions, HoldfastClient } from './client.ts'
 export type { JsonObject, RequestOptions } from './connection.ts'
 export type { Content, ContentFile, ReadOptions } from './content.ts'
-export type { CarOptions, DirectoryFile, Files, SendOptions, TargetOptions, UploadOptions } from './files.ts'
+export type {
+  CarOptions,
+  DirectoryFile,
+  DirectoryFolder,
+  DirectoryImportOptions,
+  Files,
+  FileUploadOptions,
+  SendOptions,
+  TargetOptions,
+  UploadOptions,
+} from './files.ts'
 export type { Edit, Job, JobFilter, Jobs, JobWaitOptions } from './jobs.ts'
 export type { Owner } from './owner.ts'
 export type {

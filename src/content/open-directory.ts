@@ -2,6 +2,7 @@ import { type BigIntStats, existsSync } from 'node:fs'
 import { type FileHandle, lstat, opendir, readlink, realpath } from 'node:fs/promises'
 import { join } from 'node:path'
 import { openDirectoryNoFollow, openNoFollow } from '../disk/node-file-system.ts'
+import { bytesOfText, textOfBytes } from '../domain/byte-text.ts'
 
 /**
  * Directory in which Linux lists the open files of a process. A path through it always leads to the open file itself.
@@ -12,13 +13,16 @@ const HAS_OPEN_FILES = existsSync(OPEN_FILES)
 /** Exact inodes and nanoseconds. */
 const EXACT = { bigint: true } as const
 
+/** Options of `opendir`, which yields names as bytes for `buffer`. The types of Node.js lack this encoding. */
+const BYTE_NAMES = { bufferSize: 256, encoding: 'buffer' as BufferEncoding }
+
 /** Thrown if a file or directory was replaced after the node had checked it. */
 export class ChangedError extends Error {}
 
 /**
  * Reaches its entries through a file handle, so that replacing the directory has no effect. Without `/proc`, it uses
  * the path, and checks the directory after each use. That check misses a change that is undone during one use. Never
- * follows symbolic links. The caller closes the directory.
+ * follows symbolic links. Names and paths are text forms. The caller closes the directory.
  */
 export class OpenDirectory {
   /** Real path at the time of opening. */
@@ -35,7 +39,7 @@ export class OpenDirectory {
 
   /** @param byHandle false to reach entries through the path, as on systems without `/proc` */
   static async open(path: string, byHandle = HAS_OPEN_FILES): Promise<OpenDirectory> {
-    return OpenDirectory.#openSame(path, path, await lstat(path, EXACT), byHandle)
+    return OpenDirectory.#openSame(path, path, await lstat(pathBytes(path), EXACT), byHandle)
   }
 
   /** @param way path through which to open the directory now; `path` is its real path */
@@ -44,7 +48,7 @@ export class OpenDirectory {
       await checkPath(path, seen)
       return new OpenDirectory(path, seen, null)
     }
-    const handle = await openDirectoryNoFollow(way)
+    const handle = await openDirectoryNoFollow(pathBytes(way))
     try {
       if (!isSame(await handle.stat(EXACT), seen)) throw new ChangedError()
       return new OpenDirectory(path, seen, handle)
@@ -60,21 +64,23 @@ export class OpenDirectory {
   }
 
   async *names(): AsyncGenerator<string> {
-    const entries = await opendir(this.#base, { bufferSize: 256 })
+    const entries = await opendir(pathBytes(this.#base), BYTE_NAMES)
     await this.#check()
-    for await (const { name } of entries) yield name
+    for await (const { name } of entries as AsyncIterable<{ name: string | Buffer }>) {
+      yield typeof name === 'string' ? name : textOfBytes(name)
+    }
   }
 
   async stat(name: string): Promise<BigIntStats> {
-    const stats = await lstat(join(this.#base, name), EXACT)
+    const stats = await lstat(pathBytes(join(this.#base, name)), EXACT)
     await this.#check()
     return stats
   }
 
   async target(name: string): Promise<string> {
-    const target = await readlink(join(this.#base, name))
+    const target = await readlink(pathBytes(join(this.#base, name)), 'buffer')
     await this.#check()
-    return target
+    return textOfBytes(target)
   }
 
   /**
@@ -84,7 +90,7 @@ export class OpenDirectory {
    * @throws ChangedError if the name now belongs to another file
    */
   async file(name: string, seen: BigIntStats): Promise<FileHandle> {
-    const handle = await openNoFollow(join(this.#base, name))
+    const handle = await openNoFollow(pathBytes(join(this.#base, name)))
     try {
       const opened = await handle.stat(EXACT)
       if (!isSame(opened, seen) || !opened.isFile()) throw new ChangedError()
@@ -119,9 +125,19 @@ export class OpenDirectory {
   }
 }
 
+/** Returns the text form of the real path. */
+export async function realPathText(path: string): Promise<string> {
+  return textOfBytes(await realpath(pathBytes(path), 'buffer'))
+}
+
+/** Returns the bytes of a path, which may be no UTF-8. */
+export function pathBytes(path: string): Buffer {
+  return Buffer.from(bytesOfText(path))
+}
+
 async function checkPath(path: string, seen: BigIntStats): Promise<void> {
-  const stats = await lstat(path, EXACT)
-  if (!stats.isDirectory() || !isSame(stats, seen) || (await realpath(path)) !== path) throw new ChangedError()
+  const stats = await lstat(pathBytes(path), EXACT)
+  if (!stats.isDirectory() || !isSame(stats, seen) || (await realPathText(path)) !== path) throw new ChangedError()
 }
 
 function isSame(one: BigIntStats, other: BigIntStats): boolean {

@@ -1,11 +1,12 @@
 import type { BigIntStats } from 'node:fs'
-import { type FileHandle, lstat, realpath } from 'node:fs/promises'
+import { type FileHandle, lstat } from 'node:fs/promises'
 import { basename, isAbsolute, relative, resolve, sep } from 'node:path'
 import { HoldfastError } from '../domain/errors.ts'
-import { attributesOnDisk, type FileAttributes } from '../domain/file-attributes.ts'
-import { ChangedError, OpenDirectory } from './open-directory.ts'
+import { attributesOnDisk, type StoredAttributes } from '../domain/file-attributes.ts'
+import { ChangedError, OpenDirectory, pathBytes, realPathText } from './open-directory.ts'
 import { MOST_NAMES, pathRefusal } from './unixfs/entry-path.ts'
 
+/** Names and paths are text forms. */
 export interface ServerDirectory {
   /** Absolute real path of the import root. */
   root: string
@@ -13,8 +14,8 @@ export interface ServerDirectory {
   names: string[]
 }
 
-/** `names` are the segments of the entry's path. The walked directory itself has none. */
-export type ServerEntry = { attributes: Required<FileAttributes> } & (
+/** `names` are the segments of the entry's path. Names and targets are text forms. The walked directory itself has none. */
+export type ServerEntry = { attributes: Required<StoredAttributes> } & (
   | { kind: 'file'; names: string[]; content: AsyncIterable<Uint8Array> }
   | { kind: 'directory'; names: string[] }
   | { kind: 'symlink'; names: string[]; target: string }
@@ -36,10 +37,10 @@ export async function resolveServerDirectory(roots: readonly string[], dirPath: 
     throw new HoldfastError('INVALID_PATH', NOT_A_DIRECTORY)
   }
   try {
-    const real = await realpath(isAbsolute(dirPath) ? dirPath : resolve(first, dirPath))
-    const realRoots = await Promise.all(roots.map(root => realpath(root).catch(() => null)))
+    const real = await realPathText(isAbsolute(dirPath) ? dirPath : resolve(first, dirPath))
+    const realRoots = await Promise.all(roots.map(root => realPathText(root).catch(() => null)))
     const root = realRoots.find(root => root !== null && isInside(root, real))
-    if (root !== undefined && root !== null && (await lstat(real)).isDirectory()) {
+    if (root !== undefined && root !== null && (await lstat(pathBytes(real))).isDirectory()) {
       return {
         root,
         names: relative(root, real)
@@ -74,8 +75,7 @@ interface Level {
  * caller must read a file's content before it requests the next entry.
  *
  * @param byHandle see {@link OpenDirectory.open}
- * @throws HoldfastError `INVALID_PATH` for other kinds of entries, more than 256 levels, names that are not UTF-8, and
- * changes during the read
+ * @throws HoldfastError `INVALID_PATH` for other kinds of entries, more than 256 levels, and changes during the read
  */
 export async function* walkServerDirectory(
   { root, names: way }: ServerDirectory,
@@ -99,7 +99,6 @@ export async function* walkServerDirectory(
       }
       const name = next.value
       const names = [...level.names, name]
-      // A name that is not UTF-8 contains replacement characters, so this lookup fails.
       const stats = await naming(names, () => directory.stat(name), { anyError: true })
       const attributes = attributesOnDisk(stats)
       if (stats.isDirectory()) {
@@ -168,13 +167,12 @@ async function naming<T>(names: readonly string[], use: () => Promise<T>, { anyE
     return await use()
   } catch (cause) {
     if (anyError || cause instanceof ChangedError) throw changed(names)
-    const path = JSON.stringify(names.join('/'))
-    throw new HoldfastError('INVALID_PATH', `path ${path} cannot be read by the server`, { cause })
+    throw pathRefusal(names.join('/'), 'cannot be read by the server', cause)
   }
 }
 
 function changed(names: readonly string[]): HoldfastError {
-  return pathRefusal(names.join('/'), 'changed while it was read, or its name is not UTF-8')
+  return pathRefusal(names.join('/'), 'changed while it was read')
 }
 
 function kindOf(entry: BigIntStats): string {

@@ -113,7 +113,7 @@ export function syncDirectoryNow(path: string): void {
 }
 
 /** Opens a file for reading. Fails with `ELOOP` if the last segment is a symbolic link. The caller closes the file. */
-export function openNoFollow(path: string): Promise<FileHandle> {
+export function openNoFollow(path: string | Buffer): Promise<FileHandle> {
   return open(path, constants.O_RDONLY | (WINDOWS ? 0 : constants.O_NOFOLLOW | constants.O_NONBLOCK))
 }
 
@@ -121,7 +121,7 @@ export function openNoFollow(path: string): Promise<FileHandle> {
  * Opens a directory to reach its entries. Fails if the path is a symbolic link. The caller closes the directory. Not
  * for Windows.
  */
-export function openDirectoryNoFollow(path: string): Promise<FileHandle> {
+export function openDirectoryNoFollow(path: string | Buffer): Promise<FileHandle> {
   return open(path, constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW)
 }
 

@@ -25,12 +25,12 @@ export function textOfUnicode(name: string): string {
 /** Returns the bytes of a name. Marks that together spell UTF-8 are valid, too, although no name has that text. */
 export function bytesOfText(text: string): Uint8Array {
   const bytes = ENCODER.encode(text)
-  return text.search(MARK) === -1 ? bytes : unmarked(bytes)
+  return hasMarks(text) ? unmarked(bytes) : bytes
 }
 
 /** Returns the text form of the name that a text means. It differs only if marks of the text spell UTF-8. */
 export function canonicalText(text: string): string {
-  return text.search(MARK) === -1 ? text : textOfBytes(bytesOfText(text))
+  return hasMarks(text) ? textOfBytes(bytesOfText(text)) : text
 }
 
 /**
@@ -51,6 +51,11 @@ export function isFileName(text: string): boolean {
 /** Percent-encodes a name for a URL. */
 export function uriOfText(text: string): string {
   return shownText(text.toWellFormed().replace(/[^\uef00\uef80-\uefff]+/g, encodeURIComponent))
+}
+
+/** Returns whether a name has bytes that are not their own text. */
+export function hasMarks(text: string): boolean {
+  return text.search(MARK) !== -1
 }
 
 /** Returns a name for people to read: the mark of the byte 0xE9 becomes `%E9`. */

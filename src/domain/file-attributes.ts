@@ -17,10 +17,13 @@ export interface NewAttributes {
 }
 
 /** Checked {@link NewAttributes}. */
-export interface FileAttributes {
+export interface StoredAttributes {
   mode?: number
   mtime?: { seconds: number; nanoseconds: number }
 }
+
+/** Media type of a part of a form that stands for a directory, as in the forms of Kubo. */
+export const DIRECTORY_TYPE = 'application/x-directory'
 
 const ALL_MODES = 0o7777
 const BILLION = 1_000_000_000n
@@ -30,7 +33,7 @@ const MOST_NANOSECONDS = 999_999_999
  * @param where prefix of error messages, such as `a.txt: `
  * @throws HoldfastError `VALIDATION`
  */
-export function checkedAttributes({ mode = 0, mtime }: NewAttributes, where = ''): FileAttributes {
+export function checkedAttributes({ mode = 0, mtime }: NewAttributes, where = ''): StoredAttributes {
   if (!Number.isInteger(mode) || mode < 0 || mode > ALL_MODES) {
     throw new HoldfastError('VALIDATION', `${where}mode must be an integer from 0 to 0o7777`)
   }
@@ -52,19 +55,20 @@ function unixTimeOf(date: Date): UnixTime {
 }
 
 /** Returns the attributes of a file on a disk. */
-export function attributesOnDisk({ mode, mtimeNs }: { mode: bigint; mtimeNs: bigint }): Required<FileAttributes> {
+export function attributesOnDisk({ mode, mtimeNs }: { mode: bigint; mtimeNs: bigint }): Required<StoredAttributes> {
   const nanoseconds = ((mtimeNs % BILLION) + BILLION) % BILLION
   const seconds = Number((mtimeNs - nanoseconds) / BILLION)
   return { mode: Number(mode) & ALL_MODES, mtime: { seconds, nanoseconds: Number(nanoseconds) } }
 }
 
 /** Returns the query that the forms of Kubo have in the name of a part, with its `?`, or no text. */
-export function attributeQuery({ mode, mtime }: FileAttributes): string {
+export function attributeQuery({ mode, mtime }: StoredAttributes): string {
   const query = new URLSearchParams()
   if (mode !== undefined) query.set('mode', `0${mode.toString(8)}`)
   if (mtime !== undefined) query.set('mtime', `${mtime.seconds}`)
   if (mtime !== undefined && mtime.nanoseconds > 0) query.set('mtime-nsecs', `${mtime.nanoseconds}`)
-  return query.size === 0 ? '' : `?${query}`
+  const text = query.toString()
+  return text === '' ? '' : `?${text}`
 }
 
 /**
@@ -72,7 +76,7 @@ export function attributeQuery({ mode, mtime }: FileAttributes): string {
  *
  * @throws HoldfastError `VALIDATION`
  */
-export function attributesOfQuery(text: string, where: string): FileAttributes {
+export function attributesOfQuery(text: string, where: string): StoredAttributes {
   const query = new URLSearchParams(text)
   const mode = query.get('mode') ?? '0'
   if (!/^[0-7]{1,6}$/.test(mode)) throw new HoldfastError('VALIDATION', `${where}mode must be an octal number`)

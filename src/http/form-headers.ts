@@ -1,8 +1,14 @@
+import { textOfBytes, textOfUnicode } from '../domain/byte-text.ts'
 import { HoldfastError } from '../domain/errors.ts'
+import { attributesOfQuery, type StoredAttributes } from '../domain/file-attributes.ts'
 
 export interface PartHeaders {
   readonly name: string
-  /** The file name as sent, including any directories. */
+  /** Attributes of the file, which the name of the part has as a query, as in the forms of Kubo: `file?mode=0644`. */
+  readonly attributes: StoredAttributes
+  /** True for the type `application/x-directory`, of a directory without content. */
+  readonly isDirectory: boolean
+  /** Text form of the file name as sent, including any directories. Its bytes may be no UTF-8. */
   readonly filename: string | undefined
   /** True if the part has a file name or the type `application/octet-stream`. */
   readonly isFile: boolean
@@ -48,8 +54,22 @@ export function readHeaders(block: string, index: number): PartHeaders {
   if (encoding !== undefined && !PLAIN_ENCODINGS.has(encoding)) {
     throw malformedForm(`part ${index} of the form must not have a Content-Transfer-Encoding`)
   }
-  const octets = /^application\/octet-stream\b/i.test(headers.get('content-type') ?? '')
-  return { ...disposition, isFile: disposition.filename !== undefined || octets }
+  const type = headers.get('content-type') ?? ''
+  const octets = /^application\/octet-stream\b/i.test(type)
+  const isDirectory = /^application\/x-directory\b/i.test(type)
+  return {
+    ...disposition,
+    ...namedPart(disposition.name),
+    isFile: disposition.filename !== undefined || octets,
+    isDirectory,
+  }
+}
+
+/** Splits the name of a file's part at its query. The names of other parts have none. */
+function namedPart(name: string): Pick<PartHeaders, 'name' | 'attributes'> {
+  const [, file, query] = /^(files?(?:\[\])?)\?(.*)$/s.exec(name) ?? []
+  if (file === undefined || query === undefined) return { name, attributes: {} }
+  return { name: file, attributes: attributesOfQuery(query, `${file}: `) }
 }
 
 interface Disposition {
@@ -79,13 +99,15 @@ function parseDisposition(raw: string): Disposition | null {
     return filename === null ? null : { name: decodeName(name), filename }
   }
   const filename = parameters.get('filename')
-  return { name: decodeName(name), filename: filename === undefined ? undefined : decodeName(filename) }
+  return { name: decodeName(name), filename: filename === undefined ? undefined : textOfBytes(bytesOf(filename)) }
 }
 
 function decodeName(raw: string): string {
-  return Buffer.from(raw, 'latin1')
-    .toString('utf8')
-    .replaceAll(/%22|\\"/g, '"')
+  return bytesOf(raw).toString('utf8')
+}
+
+function bytesOf(raw: string): Buffer {
+  return Buffer.from(raw.replaceAll(/%22|\\"/g, '"'), 'latin1')
 }
 
 /** Decodes a value such as `UTF-8'en'%e2%82%ac.txt`. Returns null if the value is malformed. */
@@ -94,7 +116,8 @@ function decodeExtended(value: string): string | null {
   const language = value.indexOf("'", EXTENDED.length)
   if (language === -1) return null
   try {
-    return decodeURIComponent(value.slice(language + 1))
+    // A NUL stays one, so that later checks find it.
+    return textOfUnicode(decodeURIComponent(value.slice(language + 1))).replaceAll('\uef00', '\0')
   } catch {
     return null
   }

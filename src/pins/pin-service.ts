@@ -22,6 +22,7 @@ import type { Timelock } from './removal/timelock.ts'
 import { accountOf, type OwnAccount, type Requesting, withAccount } from './requesting-account.ts'
 import type { CarImporter } from './upload/car-importer.ts'
 import type { Uploader } from './upload/uploader.ts'
+import type { DirectoryEntries, DirectoryImportOptions, FileUploadOptions } from './upload-types.ts'
 
 /** Records of a deleted account that one step removes, and how many of them one transaction removes. */
 const CLEARED = 50
@@ -61,21 +62,21 @@ export class PinService {
    */
   upload<T extends object = never>(
     content: types.ByteSource,
-    options: types.FileUploadOptions = {},
+    options: FileUploadOptions = {},
     handOver?: types.HandOver<Uint8Array, T>,
   ): Promise<types.PinOutcome | T> {
     return this.#making(options, own => this.#parts.uploader.upload(content, own, handOver))
   }
 
   uploadDirectory<T extends object = never>(
-    entries: types.DirectoryEntries,
+    entries: DirectoryEntries,
     options: types.UploadOptions = {},
     handOver?: types.HandOver<StagedFile, T>,
   ): Promise<types.DirectoryOutcome | T> {
     return this.#making(options, own => this.#parts.uploader.uploadDirectory(entries, own, handOver))
   }
 
-  importDirectory(dirPath: string, options: types.DirectoryImportOptions = {}): Promise<types.DirectoryOutcome> {
+  importDirectory(dirPath: string, options: DirectoryImportOptions = {}): Promise<types.DirectoryOutcome> {
     return this.#making(options, own => this.#parts.uploader.importDirectory(dirPath, own))
   }
 

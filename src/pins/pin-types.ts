@@ -3,12 +3,11 @@ import type { Account, UploadGrant } from '../access/principal.ts'
 import type { UndoEnd } from '../catalogue/bulk-changes.ts'
 import type { NameMatch } from '../catalogue/records.ts'
 import type { StagingBackend } from '../clusters/staging-backend.ts'
-import type { NewAttributes, UnixTime } from '../domain/file-attributes.ts'
 import type { PinStatus } from '../domain/pin-status.ts'
 import type { Plan } from '../domain/plan.ts'
 import type { ByteSource } from '../domain/sources.ts'
 
-export type { ByteSource, NameMatch, NewAttributes, PinStatus, UnixTime }
+export type { ByteSource, NameMatch, PinStatus }
 /** Origin of the content: an uploaded file, an uploaded directory, or a CID. */
 export type PinType = 'file' | 'directory' | 'pin'
 
@@ -90,34 +89,6 @@ export interface UploadOptions extends PinTarget, PinNames {
   /** Called with the number of content bytes read so far. */
   onProgress?: ((bytes: number) => void) | undefined
 }
-
-/**
- * Options of a file upload. A file with attributes has another CID: that of `ipfs add --preserve-mode
- * --preserve-mtime`.
- */
-export interface FileUploadOptions extends UploadOptions, NewAttributes {}
-
-/** Options of an import by server path. */
-export interface DirectoryImportOptions extends UploadOptions {
-  /** True to store the permissions of files and directories. */
-  preserveMode?: boolean | undefined
-  /** True to store the times of the last modification, also of symbolic links. */
-  preserveMtime?: boolean | undefined
-}
-
-/**
- * Entry of a directory to upload. Paths are relative, with `/` between names. The engine reads each content to its end
- * before it requests the next entry.
- */
-export type DirectoryEntry =
-  /** A form may send the path after the content. Then `path` is a function, called after the content is read. */
-  | ({ kind: 'file'; path: string | (() => string); content: ByteSource } & NewAttributes)
-  /** The path `.` is the uploaded directory itself. */
-  | ({ kind: 'directory'; path: string } & NewAttributes)
-  | ({ kind: 'symlink'; path: string; target: string } & Pick<NewAttributes, 'mtime'>)
-
-/** Entries of a directory, in any order. */
-export type DirectoryEntries = AsyncIterable<DirectoryEntry> | Iterable<DirectoryEntry>
 
 /** Record that a request created or found. */
 export interface PinOutcome {

@@ -5,10 +5,7 @@ import type {
   CarOutcome,
   CidOptions,
   CidRequest,
-  DirectoryEntries,
-  DirectoryImportOptions,
   DirectoryOutcome,
-  FileUploadOptions,
   ListItem,
   ListPage,
   ListQuery,
@@ -22,6 +19,7 @@ import type {
   Usage,
   WholeListQuery,
 } from './pin-types.ts'
+import type { DirectoryEntries, DirectoryImportOptions, FileUploadOptions } from './upload-types.ts'
 
 /**
  * Uploads, pins, lists and removes the content of accounts. A call without `account` uses the only account of the

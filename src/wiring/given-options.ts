@@ -17,8 +17,6 @@ import type { StatusRequest } from '../pins/fetch/pin-progress.ts'
 import type {
   CarImportOptions,
   CidRequest,
-  DirectoryImportOptions,
-  FileUploadOptions,
   PinNames,
   PinRequest,
   PinTarget,
@@ -28,6 +26,7 @@ import type {
   WholeListQuery,
 } from '../pins/pin-types.ts'
 import type { Requesting } from '../pins/requesting-account.ts'
+import type { DirectoryImportOptions, FileUploadOptions } from '../pins/upload-types.ts'
 import type { ReconcileOptions } from '../upkeep/findings.ts'
 
 const target: Fields<PinTarget> = { cluster: true, timelock: true, fromNode: true }

@@ -4,12 +4,15 @@ import { existsSync, readdirSync } from 'node:fs'
 import { appendFile, mkdir, rename, rm, symlink, truncate, utimes, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:net'
 import { dirname, join } from 'node:path'
+import * as dagPb from '@ipld/dag-pb'
+import { CID } from 'multiformats/cid'
 import { describe, expect, test } from 'vitest'
 import { resolveServerDirectory, type ServerEntry, walkServerDirectory } from '../../src/content/server-directory.ts'
+import { bytesOfText } from '../../src/domain/byte-text.ts'
 import type { DirectoryEntry, UploadOptions } from '../../src/index.ts'
 import { collect, pseudoRandom, sha256Hex } from '../support/bytes.ts'
 import { planOf } from '../support/plans.ts'
-import { readTree, viaGateway } from '../support/read-back.ts'
+import { readBlock, readTree, viaGateway } from '../support/read-back.ts'
 import { EMPTY, storeSizes } from '../support/store-inspection.ts'
 import { withTempDir } from '../support/temp-dir.ts'
 import { type TestEngine, withEngine } from '../support/test-engine.ts'
@@ -210,16 +213,36 @@ describe('a directory on the server', () => {
     })
   })
 
-  test('with a name that is not UTF-8 is refused', async () => {
-    await withEngine(async test => {
-      await mkdir(join(rootOf(test), 'tree'))
-      await writeFile(Buffer.concat([Buffer.from(join(rootOf(test), 'tree', 'x')), Buffer.from([0xff])]), 'x')
-      await expect(importFrom(test, 'tree')).rejects.toMatchObject({
-        code: 'INVALID_PATH',
-        message: expect.stringContaining('not UTF-8'),
-      })
-    })
-  })
+  test.each(WAYS)('keeps names and targets that are not UTF-8 (by handle: %s)', byHandle =>
+    withTempDir(async dir => {
+      const below = Buffer.concat([Buffer.from(`${dir}/d`), Buffer.from([0xff])])
+      await mkdir(below)
+      for (const byte of [0xe8, 0xe9]) await writeFile(Buffer.concat([below, Buffer.from([0x2f, byte])]), `${byte}`)
+      await symlink(Buffer.from([0xe9]), join(dir, 'link'))
+      const targets: string[] = []
+      const files = await walk(dir, entry => void (entry.kind === 'symlink' && targets.push(entry.target)), byHandle)
+      expect(files).toEqual({ 'd\uefff/\uefe8': '232', 'd\uefff/\uefe9': '233' })
+      expect(targets).toEqual(['\uefe9'])
+    }),
+  )
+
+  test('imports every name and target as bytes, from a path of bytes', () =>
+    withEngine(async test => {
+      const tree = Buffer.concat([Buffer.from(`${rootOf(test)}/t`), Buffer.from([0xff])])
+      await mkdir(tree, { recursive: true })
+      const names = Array.from({ length: 255 }, (_, i) => Buffer.from([i + 1, 0xff, i + 1])).filter(
+        name => !name.includes(0x2f),
+      )
+      for (const name of names) await writeFile(Buffer.concat([tree, Buffer.from('/'), name]), 'x')
+      await symlink(Buffer.from([0xe9]), Buffer.concat([tree, Buffer.from('/link')]))
+      const { record, totalFiles } = await importFrom(test, 't\uefff')
+      expect([record.name, totalFiles]).toEqual(['t\uefff', names.length])
+      const { Links } = dagPb.decode(await readBlock(test.engine, CID.parse(record.cid)))
+      expect(Links).toHaveLength(names.length + 1)
+      const listed = await test.engine.pins.list({ account: test.account, parentCid: record.cid, limit: 300 })
+      const paths = listed.items.map(({ path }) => Buffer.from(bytesOfText(path ?? '')).toString('hex'))
+      expect(paths.toSorted()).toEqual(names.map(name => name.toString('hex')).toSorted())
+    }))
 
   test('with a pipe or a socket is refused, and leaves nothing', async () => {
     await withEngine(async test => {

@@ -88,6 +88,63 @@ export const directoryAudits: readonly Audit[] = [
     },
   },
   {
+    id: 'directory-dag.bytes',
+    name: 'MUST keep file names that are not UTF-8 as bytes',
+    async run({ client, actor }) {
+      const account = await actor()
+      // The last name is the mark of a byte itself, as UTF-8.
+      const names = ['caf\uefe8', 'caf\uefe9', 'caf\uefee\uefbf\uefa9']
+      const parts = names.map(name => ({ name: 'files', filename: `d/${name}`, content: name }))
+      const { json: made } = await expectStatus(dag(account, form(parts)), 201)
+      const paths = (files: readonly { path: string }[]): string[] => files.map(({ path }) => path).toSorted()
+      const expected = names.map(name => `d/${name}`)
+      assert.deepEqual(paths(made.files), expected)
+      const listed = await expectStatus(account.request('GET', `${BASE}/users/me/uploads?parentCid=${made.cid}`), 200)
+      assert.deepEqual(paths(listed.json.uploads), expected)
+      for (const [i, escaped] of ['caf%E8', 'caf%E9', 'caf%EE%BF%A9'].entries()) {
+        const answer = await expectStatus(client.request('GET', `/ipfs/${made.cid}/d/${escaped}`), 200)
+        assert.equal(answer.body.toString(), names[i])
+      }
+      const file = form([{ name: 'file', filename: 'caf\uefe9.txt', content: 'x' }])
+      const { json: single } = await expectStatus(account.request('POST', `${BASE}/files`, file), 201)
+      assert.equal(single.name, 'caf\uefe9.txt')
+      const query = new URLSearchParams({ q: 'AF\uefe9' })
+      const found = await expectStatus(account.request('GET', `${BASE}/users/me/uploads?${query}`), 200)
+      assert.deepEqual(
+        found.json.uploads.map(({ cid }: { cid: string }) => cid),
+        [single.cid],
+      )
+      const other = [{ name: 'dirName', content: Buffer.from([0x63, 0xe9]) }, ...parts]
+      assertError(await dag(account, form(other)), 400, 'VALIDATION', 'dirName')
+    },
+  },
+  {
+    id: 'directory-dag.attributes',
+    name: 'MUST store mode and mtime of a part as Kubo does',
+    async run({ actor }) {
+      const account = await actor()
+      const time = 'mtime=1604320500&mtime-nsecs='
+      const folder = (filename: string, query: string, content = ''): Part => {
+        return { name: `files?${query}`, filename, content, type: 'application/x-directory' }
+      }
+      const parts = [
+        folder('.', `mode=0755&${time}55557`),
+        folder('nothing', `mode=0750&${time}55556`),
+        { name: `files[]?mode=755&${time}55555`, filename: 'sub/b.txt', content: 'b' },
+        folder('sub', `mode=0750&${time}55556`),
+        { name: `files?mode=0644&${time}55555`, filename: 'a.txt', content: 'a' },
+      ]
+      const { json: made } = await expectStatus(dag(account, form(parts)), 201)
+      assert.equal(made.cid, 'bafybeia7kblm3xgqztc4ywjqerjvgzxq7gg5zt5tf6libni23kmjsj6v2u')
+      const file = form([{ name: `file?mode=0644&${time}55555`, filename: 'hello', content: 'hello\n' }])
+      const { json: single } = await expectStatus(account.request('POST', `${BASE}/files`, file), 201)
+      assert.equal(single.cid, 'bafybeib4n6pdz4cupqucj5o3segmnxktj2zu3usieo3q66siemht5ltzna')
+      const late = form([folder('.', 'mtime=9223372036854775808')])
+      assertError(await dag(account, late), 400, 'VALIDATION', 'mtime')
+      assertError(await dag(account, form([folder('.', 'mode=0755', 'x')])), 400, 'VALIDATION')
+    },
+  },
+  {
     id: 'directory-dag.answer',
     name: 'MUST answer 201 with the fields clients read, 200 to a repeat',
     async run({ actor, now }) {

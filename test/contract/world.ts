@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { CID } from 'multiformats/cid'
 import { sha256 } from 'multiformats/hashes/sha2'
+import { bytesOfText } from '../../src/domain/byte-text.ts'
 
 /** A client that sends a request to an engine and returns its answer. */
 export interface AuditClient {
@@ -109,7 +110,7 @@ export function json(value: unknown): RequestOptions {
 
 export interface Part {
   name: string
-  /** File name as sent, with quotes encoded. */
+  /** Text form of the file name as sent, with quotes encoded. */
   filename?: string
   content: string | Uint8Array
   type?: string
@@ -123,7 +124,7 @@ export function form(parts: readonly Part[]): { headers: Record<string, string>;
     const file = filename === undefined ? '' : `; filename="${filename}"`
     const contentType = type === undefined ? '' : `Content-Type: ${type}\r\n`
     const head = `--${BOUNDARY}\r\nContent-Disposition: form-data; name="${name}"${file}\r\n${contentType}\r\n`
-    return [Buffer.from(head), Buffer.from(content), Buffer.from('\r\n')]
+    return [bytesOfText(head), Buffer.from(content), Buffer.from('\r\n')]
   })
   return {
     headers: { 'content-type': FORM_TYPE },

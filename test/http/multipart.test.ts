@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import { bytesOfText, textOfUnicode } from '../../src/domain/byte-text.ts'
 import { isHoldfastError } from '../../src/domain/errors.ts'
 import { defaultFormLimits, type FormLimits } from '../../src/http/form-headers.ts'
 import { type FormRequest, readForm, readPartText, wholeForm } from '../../src/http/multipart.ts'
@@ -40,7 +41,7 @@ async function readAll(request: ReturnType<typeof form>, limits: FormLimits = de
 function readWhole({ whole, header }: ReturnType<typeof form>, limits: FormLimits): ReadPart[] | { error: unknown } {
   try {
     const parts = [...wholeForm(whole, header('content-type'), limits)]
-    return parts.map(({ bytes, ...headers }) => ({ ...headers, content: Buffer.from(bytes) }))
+    return parts.map(({ name, filename, isFile, bytes }) => ({ name, filename, isFile, content: Buffer.from(bytes) }))
   } catch (error) {
     return { error }
   }
@@ -91,7 +92,7 @@ describe('forms encoded by the platform', () => {
           const bytes = new Uint8Array(await sent.arrayBuffer())
           const parts = await readAll(form(bytes, sent.headers.get('content-type') ?? '', chunkSize))
           expect(parts.map(({ name, filename, content }) => ({ name, filename, bytes: [...content] }))).toEqual(
-            files.map(({ name, filename, bytes }) => ({ name, filename, bytes: [...bytes] })),
+            files.map(({ name, filename, bytes }) => ({ name, filename: textOfUnicode(filename), bytes: [...bytes] })),
           )
         },
       ),
@@ -132,6 +133,48 @@ describe('names', () => {
   ])('%s', async (disposition, filename) => {
     const parts = await readAll(form(`${part(disposition, 'x')}--b--`, TYPE))
     expect(parts).toEqual([{ name: 'file', filename, isFile: true, content: Buffer.from('x') }])
+  })
+
+  test('file names are bytes', async () => {
+    const names = ['caf\xe9', 'caf\xe8', '\xee\xbf\xa9', '\xc3\xa9 %22', '\x83\x5c']
+    const body = names.map(name => part(`name="file"; filename="${name}"`, 'x')).join('')
+    const parts = await readAll(form(Buffer.from(`${body}--b--`, 'latin1'), TYPE))
+    const read = parts.map(({ filename = '' }) => filename)
+    expect(read).toEqual(['caf\uefe9', 'caf\uefe8', '\uefee\uefbf\uefa9', 'é "', '\uef83\\'])
+    const bytes = read.map(name => Buffer.from(bytesOfText(name)).toString('latin1'))
+    expect(bytes).toEqual(names.map(name => name.replace('%22', '"')))
+  })
+
+  test.each([
+    [
+      'files?mode=0754&mtime=1604320500&mtime-nsecs=55555',
+      { mode: 0o754, mtime: { seconds: 1_604_320_500, nanoseconds: 55_555 } },
+    ],
+    ['file?mtime=-2&other=1', { mtime: { seconds: -2, nanoseconds: 0 } }],
+    ['files[]?mode=0', {}],
+  ])('%s has attributes', async (name, attributes) => {
+    for await (const found of readForm(form(`${part(`name="${name}"; filename="x"`, 'x')}--b--`, TYPE))) {
+      expect(found).toMatchObject({ name: name.split('?')[0], attributes })
+    }
+  })
+
+  test.each([
+    'mode=9',
+    'mode=-1',
+    'mode=10000',
+    'mode=',
+    'mtime=9223372036854775808',
+    'mtime=1.5',
+    'mtime=',
+    'mtime-nsecs=1',
+    'mtime=1&mtime-nsecs=1000000000',
+    'mtime=1&mtime-nsecs=-1',
+  ])('attributes %s are refused', async query => {
+    const reading = readAll(form(`${part(`name="files?${query}"; filename="x"`, 'x')}--b--`, TYPE))
+    await expect(reading).rejects.toMatchObject({
+      code: 'VALIDATION',
+      message: expect.stringMatching(/^files: (mode|mtime)/),
+    })
   })
 
   test('a field has no file name, and octets count as a file', async () => {

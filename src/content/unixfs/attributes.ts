@@ -1,4 +1,4 @@
-import type { FileAttributes } from '../../domain/file-attributes.ts'
+import type { StoredAttributes } from '../../domain/file-attributes.ts'
 import type { ProtobufReader } from '../../ipld/protobuf.ts'
 import { varintBytes } from '../../ipld/varint.ts'
 
@@ -55,7 +55,7 @@ const SECONDS = 0x08
 const NANOSECONDS = 0x15
 
 /** Returns the fields `mode` and `mtime` as Kubo encodes them: the last fields of a UnixFS node, if it has any. */
-export function attributeFields({ mode, mtime }: FileAttributes): Uint8Array {
+export function attributeFields({ mode, mtime }: StoredAttributes): Uint8Array {
   const fields = mode === undefined ? [] : [MODE, ...varintBytes(mode)]
   if (mtime !== undefined) {
     const time = [SECONDS, ...int64(mtime.seconds)]

@@ -1,11 +1,12 @@
-import * as dagPb from '@ipld/dag-pb'
 import { murmur364 } from '@multiformats/murmur3'
 import { UnixFS } from 'ipfs-unixfs'
 import { linkSerializedSize } from 'ipfs-unixfs-importer/utils'
 import { CID } from 'multiformats/cid'
 import { nextTurn, turnSpent } from '../../concurrency/turns.ts'
+import { bytesOfText } from '../../domain/byte-text.ts'
 import { HoldfastError } from '../../domain/errors.ts'
 import { CODEC, cidOfBytes } from '../../ipld/cid.ts'
+import { type NewLink, pbNodeBytes } from '../dag/pb-node-bytes.ts'
 import type { StagedDag } from '../dag/staged-dag.ts'
 import { NO_ATTRIBUTES } from './attributes.ts'
 
@@ -38,6 +39,7 @@ export interface DirectoryOptions {
 /**
  * Stores one directory whose entries are already stored. Stores a large directory as a HAMT.
  *
+ * @param entries by the text forms of their names
  * @throws the reason of the signal; HoldfastError `VALIDATION` if more names have the same hash than a HAMT can hold
  */
 export async function storeDirectory(
@@ -49,7 +51,7 @@ export async function storeDirectory(
   let bytes = DATA_OVERHEAD + data.length
   for (const [name, { cid, tsize }] of entries) {
     if (turnSpent()) await nextTurn(signal)
-    bytes += linkSerializedSize(Buffer.byteLength(name), cid.length, tsize)
+    bytes += linkSerializedSize(bytesOfText(name).length, cid.length, tsize)
     if (bytes > LARGEST_FLAT_BYTES) return new ShardedDirectory(staged, entries, signal).store(attributes)
   }
   return storeNode(staged, data, [...entries].map(linkOf))
@@ -83,7 +85,7 @@ class ShardedDirectory {
     const members = new Uint32Array(this.#names.length)
     for (const [index, name] of this.#names.entries()) {
       if (turnSpent()) await nextTurn(this.#signal)
-      this.#hashes.set(murmur364.encode(Buffer.from(name)) as Uint8Array, HASH_BYTES * index)
+      this.#hashes.set(murmur364.encode(bytesOfText(name)) as Uint8Array, HASH_BYTES * index)
       members[index] = index
     }
     return this.#shard(members, 0, attributes)
@@ -91,7 +93,7 @@ class ShardedDirectory {
 
   async #shard(members: Iterable<number>, level: number, attributes = NO_ATTRIBUTES): Promise<StoredEntry> {
     if (level === HASH_BYTES) throw new HoldfastError('VALIDATION', 'names of the directory have the same hash')
-    const links: dagPb.PBLink[] = []
+    const links: NewLink[] = []
     const slots = await this.#grouped(members, level)
     for (const [slot, own] of slots) {
       if (turnSpent()) await nextTurn(this.#signal)
@@ -134,13 +136,13 @@ function bitField(slots: readonly number[]): Uint8Array {
   return bits.subarray(bits.findIndex(byte => byte !== 0))
 }
 
-function linkOf([name, { cid, tsize }]: [name: string, entry: StoredEntry]): dagPb.PBLink {
-  return { Name: name, Hash: cidOfCompact(cid), Tsize: tsize }
+function linkOf([name, { cid, tsize }]: [name: string, entry: StoredEntry]): NewLink {
+  return { name: bytesOfText(name), cid: Buffer.from(cid, 'latin1'), tsize }
 }
 
-async function storeNode(staged: StagedDag, data: Uint8Array, links: dagPb.PBLink[]): Promise<StoredEntry> {
-  const bytes = dagPb.encode(dagPb.prepare({ Data: data, Links: links }))
+async function storeNode(staged: StagedDag, data: Uint8Array, links: readonly NewLink[]): Promise<StoredEntry> {
+  const bytes = pbNodeBytes(data, links)
   const cid = CID.createV1(CODEC.dagPb, await staged.store.hash(bytes))
   await staged.put(cid, bytes)
-  return { cid: compactCid(cid), tsize: links.reduce((sum, { Tsize = 0 }) => sum + Tsize, bytes.length) }
+  return { cid: compactCid(cid), tsize: links.reduce((sum, link) => sum + link.tsize, bytes.length) }
 }

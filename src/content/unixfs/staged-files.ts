@@ -1,5 +1,6 @@
 import type { CID } from 'multiformats/cid'
 import { HoldfastError } from '../../domain/errors.ts'
+import type { StoredAttributes } from '../../domain/file-attributes.ts'
 import { cidOf } from '../../ipld/cid.ts'
 import { freeMemory, SpareReads, WalkBudget } from '../dag/ordered-walk.ts'
 import type { StagedDag } from '../dag/staged-dag.ts'
@@ -9,8 +10,12 @@ import { decodeNode } from './node.ts'
 
 const AHEAD = 4
 
+/** File of a directory to upload to another node, or a directory without content. */
 export interface StagedFile {
+  /** Text form. */
   path: string
+  attributes: StoredAttributes
+  isDirectory: boolean
   content: AsyncIterable<Uint8Array>
 }
 
@@ -34,12 +39,21 @@ export async function* stagedFile(
   }
 }
 
-/** Yields the files of a settled staged directory, in the order in which they were added. */
+/**
+ * Yields the files of a settled staged directory, in the order in which they were added.
+ *
+ * @param attributes of each file, in the same order
+ */
 export async function* stagedFiles(
   staged: StagedDag,
+  attributes: readonly StoredAttributes[],
   signal: AbortSignal,
 ): AsyncGenerator<StagedFile, void, undefined> {
-  for (const { path, ...file } of staged.files()) yield { path, content: stagedFile(staged, cidOf(file), signal) }
+  let index = 0
+  for (const { path, ...file } of staged.files()) {
+    const content = stagedFile(staged, cidOf(file), signal)
+    yield { path, content, attributes: attributes[index++] ?? {}, isDirectory: false }
+  }
 }
 
 function readerOf({ store }: StagedDag, signal: AbortSignal): BlockReader {

@@ -2,6 +2,7 @@ import { unixfs } from '@helia/unixfs'
 import * as dagPb from '@ipld/dag-pb'
 import type { ImportResult } from 'ipfs-unixfs-importer'
 import { CID } from 'multiformats/cid'
+import { bytesOfText, hasMarks } from '../../domain/byte-text.ts'
 import { HoldfastError } from '../../domain/errors.ts'
 import { CODEC } from '../../ipld/cid.ts'
 import { varintBytes } from '../../ipld/varint.ts'
@@ -15,13 +16,18 @@ import type { ImportedNode } from './unixfs-import.ts'
  */
 const PROFILE = { profile: 'unixfs-v1-2025', cidVersion: 1, rawLeaves: true } as const
 
-/** @param attributes fields of `attributeFields` */
+/**
+ * @param target text form
+ * @param attributes fields of `attributeFields`
+ */
 export async function importSymlink(
   staged: StagedDag,
   target: string,
   attributes = NO_ATTRIBUTES,
 ): Promise<ImportedNode> {
-  if (attributes.length > 0) return storeSymlink(staged, Buffer.from(target), attributes)
+  const bytes = bytesOfText(target)
+  // The importer takes neither bytes nor negative times.
+  if (attributes.length > 0 || hasMarks(target)) return storeSymlink(staged, bytes, attributes)
   const link = await only(
     unixfs({ blockstore: blockstoreOf(staged) }).addAll([{ path: 'link', link: target }], PROFILE),
   )

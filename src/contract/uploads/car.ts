@@ -104,7 +104,7 @@ async function importForm(
     }
     const name = present(file.filename?.replace(/\.car$/i, ''))
     const given = { ...options, ...fields(), name: options.name ?? name, late }
-    const handOver = handingOver(context, { target, fields: parts.fields, slot }, asFile(file.filename))
+    const handOver = handingOver(context, { target, fields: parts.fields, slot }, asFile(file))
     return answerTo(await pins.importCar(file.content, given, handOver), presentCar)
   } finally {
     await parts.close()

@@ -1,8 +1,9 @@
 import { directoryMemory } from '../../concurrency/held-memory.ts'
+import { textOfUnicode } from '../../domain/byte-text.ts'
 import { HoldfastError } from '../../domain/errors.ts'
 import { quoted } from '../../http/form-headers.ts'
 import { type FormPart, type FormRequest, readForm, readPartText } from '../../http/multipart.ts'
-import type { DirectoryEntry } from '../../pins/pin-types.ts'
+import type { DirectoryEntry } from '../../pins/upload-types.ts'
 import { FormFields } from '../form-fields.ts'
 
 const MAX_PATH_BYTES = 4 * 1024
@@ -14,7 +15,8 @@ const INDEXED = /^files\[(\d{1,9})\]\[(path|content)\]$/
 /**
  * Reads the form of a directory upload. Clients send the files in one of two formats:
  *
- * - Repeated parts `files` or `files[]`. The file name of each part is the path of the file.
+ * - Repeated parts `files` or `files[]`. The file name of each part is the path of the file, or of a directory if the
+ *   type of the part is `application/x-directory`.
  * - Pairs of parts `files[i][path]` and `files[i][content]` with the same index, in either order. Each part may be a
  *   text field or a file part with any file name.
  */
@@ -49,7 +51,10 @@ export class DirectoryForm {
       if (part.filename === undefined) {
         throw new HoldfastError('VALIDATION', `${part.name} must be a file part whose file name is the file's path`)
       }
-      return { kind: 'file', path: part.filename, content: part.content }
+      const { filename: path, attributes, content } = part
+      if (!part.isDirectory) return { kind: 'file', path, content, ...attributes }
+      await readPartText(part, 0)
+      return { kind: 'directory', path, ...attributes }
     }
     const [, digits, half] = INDEXED.exec(part.name) ?? []
     if (digits === undefined) {
@@ -66,7 +71,7 @@ export class DirectoryForm {
     if (this.#paths.has(index)) throw twice(part)
     const path = await readPartText(part, MAX_PATH_BYTES)
     this.#memory.take(PART_BYTES + path.length)
-    this.#paths.set(index, path)
+    this.#paths.set(index, textOfUnicode(path))
   }
 
   #content(index: number, part: FormPart): DirectoryEntry {

@@ -1,6 +1,7 @@
 import { Type } from 'typebox'
 import type { StagedFile } from '../../content/unixfs/staged-files.ts'
 import { HoldfastError } from '../../domain/errors.ts'
+import { attributeQuery, DIRECTORY_TYPE } from '../../domain/file-attributes.ts'
 import type { NewPart } from '../../domain/form-body.ts'
 import type { DirectoryOutcome, PinNames, PinOutcome, PinTarget } from '../../pins/pin-types.ts'
 import { CLUSTER, STORING, text } from '../answer-fields.ts'
@@ -14,6 +15,9 @@ import { FileForm, wholeFileForm } from './file-form.ts'
 import { answerTo, asFile, handingOver } from './hand-over.ts'
 import { checkAnnounced, formOverhead } from './size-limits.ts'
 import { inUploadSlot } from './upload-slot.ts'
+
+const ATTRIBUTES =
+  'A part named `files?mode=0644&mtime=1700000000&mtime-nsecs=5` (or `file?…`) stores these attributes (UnixFS 1.5), which change the CID.'
 
 /** Up to this size, a form is read as a whole, because streaming a small form costs more. */
 const SMALL_FORM_BYTES = 64 * 1024
@@ -30,7 +34,8 @@ const upload = route({
   summary: 'Upload one file, the part `file` of a form',
   details:
     'The CID is that of the file itself. Answers 201 for a new record, and 200 with an existing one of the same account, ' +
-    'cluster, content, expiry and names. The fields may precede or follow the file.',
+    'cluster, content, expiry and names. The fields may precede or follow the file. ' +
+    ATTRIBUTES,
   ...CLUSTER,
   forms: [form(Type.Object({ file: binary, ...targetFields }))],
   answers: { 200: Upload, 201: Upload },
@@ -50,8 +55,8 @@ const upload = route({
       const upload = { account: principal.account.id, signal, expectedBytes, token: tokenOf(principal) }
       if (expectedBytes !== undefined && expectedBytes <= SMALL_FORM_BYTES) {
         const { file, fields } = wholeFileForm(arrived ?? (await whole(body)), request.header('content-type'))
-        const options = { ...upload, ...targetOf(target, fields), name: present(file.filename) }
-        const handOver = handingOver(context, { target, fields, slot }, asFile(file.filename))
+        const options = { ...upload, ...file.attributes, ...targetOf(target, fields), name: present(file.filename) }
+        const handOver = handingOver(context, { target, fields, slot }, asFile(file))
         return answerTo(await pins.upload(file.bytes, options, handOver), presentFile)
       }
       const parts = new FileForm({ header: name => request.header(name), body })
@@ -59,6 +64,7 @@ const upload = route({
         const file = await parts.file()
         const options = {
           ...upload,
+          ...file.attributes,
           ...targetOf(target, parts.fields),
           name: present(file.filename),
           // Text fields after the file override fields of the same name before the file.
@@ -67,7 +73,7 @@ const upload = route({
             return targetOf(target, parts.fields)
           },
         }
-        const handOver = handingOver(context, { target, fields: parts.fields, slot }, asFile(file.filename))
+        const handOver = handingOver(context, { target, fields: parts.fields, slot }, asFile(file))
         return answerTo(await pins.upload(file.content, options, handOver), presentFile)
       } finally {
         await parts.close()
@@ -86,7 +92,8 @@ const uploadDirectory = route({
   summary: 'Upload many files as one directory, the parts `files` of a form',
   details:
     'Each file is a part `files` (or `files[]`) with its path as the file name, or a pair `files[0][path]` and ' +
-    '`files[0][content]`. The field `dirName` names the record and adds no directory.',
+    '`files[0][content]`. The field `dirName` names the record and adds no directory. ' +
+    ATTRIBUTES,
   ...CLUSTER,
   forms: [form(Type.Object({ files: Type.Array(binary), dirName: Type.Optional(Type.String()), ...targetFields }))],
   answers: { 200: Directory, 201: Directory },
@@ -127,7 +134,16 @@ const importDirectory = route({
   summary: 'Import a directory that the server can read, at `dirPath`',
   details: 'Only below the import roots of the node. Relative paths start at the first one. The plan must allow it.',
   ...CLUSTER,
-  body: json(Type.Object({ dirPath: identifier, cl: optional, timelock: optional, meta: optionalMeta })),
+  body: json(
+    Type.Object({
+      dirPath: identifier,
+      cl: optional,
+      timelock: optional,
+      meta: optionalMeta,
+      preserveMode: preserve('permissions'),
+      preserveMtime: preserve('times of the last modification'),
+    }),
+  ),
   answers: { 200: Upload, 201: Upload },
   errors: [...STORING, 'FILE_TOO_LARGE', 'NOT_OFFERED', 'DIRECTORY_TOO_LARGE', 'INVALID_PATH'],
   handler: async (context, { pins, uploadSlots }) => {
@@ -146,11 +162,17 @@ const importDirectory = route({
         cluster: target.cluster(body.cl),
         timelock: present(body.timelock),
         meta: body.meta,
+        preserveMode: body.preserveMode,
+        preserveMtime: body.preserveMtime,
       })
       return stored(created, presentUpload(record))
     })
   },
 })
+
+function preserve(what: string) {
+  return Type.Optional(Type.Boolean({ description: `True to store the ${what}, which changes the CID.` }))
+}
 
 /** The status is 201 for a new record, or 200 if an identical record already exists. */
 export const fileRoutes: readonly ContractRoute[] = [upload, importDirectory, uploadDirectory]
@@ -164,7 +186,10 @@ function presentDirectory(outcome: DirectoryOutcome): Shown<typeof Directory> {
 }
 
 async function* asFiles(files: AsyncIterable<StagedFile>): AsyncGenerator<NewPart, void, undefined> {
-  for await (const { path, content } of files) yield { name: 'files', filename: path, content }
+  for await (const { path, content, attributes, isDirectory } of files) {
+    const type = isDirectory ? DIRECTORY_TYPE : undefined
+    yield { name: `files${attributeQuery(attributes)}`, filename: path, content, type }
+  }
 }
 
 function targetOf(target: RequestTarget, fields: FormFields): PinTarget & Pick<PinNames, 'meta'> {

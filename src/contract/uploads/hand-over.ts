@@ -1,5 +1,7 @@
+import { attributeQuery } from '../../domain/file-attributes.ts'
 import { formBody, type NewPart } from '../../domain/form-body.ts'
 import type { ApiResponse } from '../../http/api-messages.ts'
+import type { PartHeaders } from '../../http/form-headers.ts'
 import type { AuthenticatedContext } from '../../http/route.ts'
 import type { HandOver, PinOutcome } from '../../pins/pin-types.ts'
 import type { FormFields } from '../form-fields.ts'
@@ -37,8 +39,11 @@ export function handingOver<Piece>(
 }
 
 /** Returns a function that converts content to a form with one part `file`. */
-export function asFile(filename: string | undefined): (content: AsyncIterable<Uint8Array>) => NewPart[] {
-  return content => [{ name: 'file', filename, content }]
+export function asFile({
+  filename,
+  attributes,
+}: Pick<PartHeaders, 'filename' | 'attributes'>): (content: AsyncIterable<Uint8Array>) => NewPart[] {
+  return content => [{ name: `file${attributeQuery(attributes)}`, filename, content }]
 }
 
 /** Returns the reply for the local outcome, or the unchanged response of the other node. */

@@ -1,4 +1,5 @@
 import type { ClusterRegistry } from '../../clusters/cluster-registry.ts'
+import { directoryMemory } from '../../concurrency/held-memory.ts'
 import { inTurns } from '../../concurrency/turns.ts'
 import type { StagedDag } from '../../content/dag/staged-dag.ts'
 import {
@@ -14,27 +15,24 @@ import { type StagedFile, stagedFile, stagedFiles } from '../../content/unixfs/s
 import { importSymlink } from '../../content/unixfs/symlink.ts'
 import { type ImportedNode, importFile } from '../../content/unixfs/unixfs-import.ts'
 import { HoldfastError } from '../../domain/errors.ts'
-import { checkedAttributes, type FileAttributes } from '../../domain/file-attributes.ts'
+import { checkedAttributes, type StoredAttributes } from '../../domain/file-attributes.ts'
 import { interruptible } from '../../domain/sources.ts'
 import type { PinCommit } from '../pin-commit.ts'
 import {
   type ByteSource,
   type DagFile,
-  type DirectoryEntries,
-  type DirectoryEntry,
-  type DirectoryImportOptions,
   type DirectoryOutcome,
-  type FileUploadOptions,
   type HandOver,
   LISTED_FILES,
   type PinOutcome,
   type UploadOptions,
 } from '../pin-types.ts'
+import type { DirectoryEntries, DirectoryEntry, DirectoryImportOptions, FileUploadOptions } from '../upload-types.ts'
 import type { UploadBudget } from './upload-budget.ts'
 import type { Decided, StagedUpload, UploadStaging } from './upload-staging.ts'
 
 /** `names` is a function if the path is known only after the content. The uploaded directory itself has no names. */
-type StoredEntry = { attributes: FileAttributes } & (
+type StoredEntry = { attributes: StoredAttributes } & (
   | { kind: 'file'; names: string[] | (() => string[]); content: ByteSource }
   | { kind: 'directory'; names: string[] }
   | { kind: 'symlink'; names: string[]; target: string }
@@ -94,14 +92,18 @@ export class Uploader {
     const { staging } = this.#parts
     return staging.run(options, 'directory', async upload => {
       const { staged } = upload
-      const listing = new DirectoryListing(staged)
-      const root = await this.#storeEntries(upload, listing, entries, options).finally(() => listing.builder.free())
-      const decided = await staging.decide(upload.requester, options)
-      if (decided.node !== null) {
-        return staging.handOver(upload, decided, signal => stagedFiles(staged, signal), handOver)
+      const listing = new DirectoryListing(staged, handOver !== undefined)
+      try {
+        const root = await this.#storeEntries(upload, listing, entries, options).finally(() => listing.builder.free())
+        const decided = await staging.decide(upload.requester, options)
+        if (decided.node !== null) {
+          return await staging.handOver(upload, decided, signal => listing.entries(signal), handOver)
+        }
+        const outcome = await this.#commit(upload, decided, { type: 'directory', node: root })
+        return { ...outcome, files: listing.files, totalFiles: listing.totalFiles }
+      } finally {
+        listing.free()
       }
-      const outcome = await this.#commit(upload, decided, { type: 'directory', node: root })
-      return { ...outcome, files: listing.files, totalFiles: listing.totalFiles }
     })
   }
 
@@ -112,11 +114,11 @@ export class Uploader {
     entries: AsyncIterable<StoredEntry>,
     options: UploadOptions,
   ): Promise<ImportedNode> {
-    const unnamed: Array<{ names: () => string[]; node: ImportedNode }> = []
+    const unnamed: Array<{ names: () => string[]; node: ImportedNode; attributes: StoredAttributes }> = []
     for await (const entry of inTurns(interruptible(entries, options.signal), options.signal)) {
       const attributes = attributeFields(entry.attributes)
       if (entry.kind === 'directory') {
-        listing.builder.addDirectory(entry.names, attributes)
+        listing.addDirectory(entry)
       } else if (entry.kind === 'symlink') {
         listing.builder.addNode(entry.names, await importSymlink(staged, entry.target, attributes))
       } else {
@@ -124,11 +126,11 @@ export class Uploader {
         const name = typeof entry.names === 'function' ? 'content' : `content of ${entry.names.join('/')}`
         const importOptions = { ...this.#importOptions(options, budget, staged), name, attributes }
         const node = await importFile(staged, entry.content, importOptions)
-        if (typeof entry.names === 'function') unnamed.push({ names: entry.names, node })
-        else await listing.addFile(entry.names, node)
+        if (typeof entry.names === 'function') unnamed.push({ ...entry, names: entry.names, node })
+        else await listing.addFile(entry.names, node, entry.attributes)
       }
     }
-    for (const { names, node } of unnamed) await listing.addFile(names(), node)
+    for (const { names, node, attributes } of unnamed) await listing.addFile(names(), node, attributes)
     return listing.builder.finish(options.signal)
   }
 
@@ -165,20 +167,55 @@ export class Uploader {
   }
 }
 
+/** Memory of an entry that is kept for another node. */
+const KEPT_BYTES = 192
+
 class DirectoryListing {
   readonly builder: DirectoryBuilder
   readonly files: DagFile[] = []
   totalFiles = 0
   readonly #staged: StagedDag
+  readonly #memory = directoryMemory.part()
+  /** Attributes and directories for another node, which the staged DAG does not list. Null if the upload stays on this node. */
+  readonly #kept: {
+    directories: Array<{ path: string; attributes: StoredAttributes }>
+    files: StoredAttributes[]
+  } | null
 
-  constructor(staged: StagedDag) {
+  /** @param mayLeave true to keep what {@link entries} needs */
+  constructor(staged: StagedDag, mayLeave: boolean) {
     this.#staged = staged
+    this.#kept = mayLeave ? { directories: [], files: [] } : null
     this.builder = new DirectoryBuilder(staged)
   }
 
-  async addFile(names: string[], node: ImportedNode): Promise<void> {
+  addDirectory({ names, attributes }: { names: readonly string[]; attributes: StoredAttributes }): void {
+    this.builder.addDirectory(names, attributeFields(attributes))
+    if (this.#kept === null) return
+    const path = names.join('/') || '.'
+    this.#memory.take(KEPT_BYTES + path.length)
+    this.#kept.directories.push({ path, attributes })
+  }
+
+  /** Yields the directories and files that were added. Requires that the staged DAG is settled. */
+  async *entries(signal: AbortSignal): AsyncGenerator<StagedFile, void, undefined> {
+    for (const directory of this.#kept?.directories ?? []) {
+      yield { ...directory, isDirectory: true, content: (async function* () {})() }
+    }
+    yield* stagedFiles(this.#staged, this.#kept?.files ?? [], signal)
+  }
+
+  free(): void {
+    this.#memory.free()
+  }
+
+  async addFile(names: string[], node: ImportedNode, attributes: StoredAttributes): Promise<void> {
     this.builder.addNode(names, node)
     const path = names.join('/')
+    if (this.#kept !== null) {
+      this.#memory.take(KEPT_BYTES)
+      this.#kept.files.push(attributes)
+    }
     this.totalFiles++
     if (this.files.length < LISTED_FILES) this.files.push({ path, cid: node.cid.toString(), size: node.size })
     await this.#staged.addFile(path, node.cid, node.size)

@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs'
-import { mkdir, readFile, stat, symlink, truncate, unlink, writeFile } from 'node:fs/promises'
+import { chmod, mkdir, readFile, stat, symlink, truncate, unlink, utimes, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { HELP } from '../../../adapters/cli/help.ts'
@@ -129,14 +129,48 @@ test('a downloaded file has the permissions that the umask allows', async () => 
   expect((await stat(out)).mode & 0o777).toBe(0o666 & ~process.umask())
 })
 
-test('a file with an unsupported name is refused by name', async () => {
+test('a folder goes without the names that a form cannot carry', async () => {
+  const root = await makeFiles('mixed', {
+    'a.txt': 'a',
+    'back\\slash': 'b',
+    'sub/line\nbreak': 'c',
+    'per%22cent/x': 'd',
+  })
+  await writeFile(Buffer.concat([Buffer.from(join(root, 'caf')), Buffer.from([0xe9])]), 'e')
+  await writeFile(Buffer.concat([Buffer.from(join(root, 'caf')), Buffer.from([0xe8])]), 'f')
+  const finished = await run('upload', root)
+  expect(finished).toMatchObject({ code: 3, stderr: expect.stringContaining('back\\slash: a name with a backslash') })
+  const [, cid = ''] = /^(baf\w+)/.exec(finished.stdout) ?? []
+  expect((await json('ls', cid)).map(({ path }) => path).toSorted()).toEqual(['a.txt', 'caf\uefe8', 'caf\uefe9'])
+})
+
+test('permissions and times are stored on request, with empty directories', async () => {
+  const root = await makeFiles('kept', { 'a.txt': 'a' })
+  await mkdir(join(root, 'nothing'), { mode: 0o750 })
+  await chmod(join(root, 'a.txt'), 0o640)
+  const time = new Date(1_604_320_500_000)
+  await utimes(join(root, 'a.txt'), time, time)
+  const [plain] = await json('upload', root)
+  const [kept] = await json('upload', root, '--preserve-mode', '--preserve-mtime')
+  expect(kept.cid).not.toBe(plain.cid)
+  expect(kept.leftOut).toEqual([])
+  const out = join(directory.path, 'kept-again')
+  await json('get', kept.cid, '--out', out)
+  const found = await stat(join(out, 'a.txt'))
+  expect([found.mode & 0o777, found.mtimeMs]).toEqual([0o640 & ~process.umask(), time.getTime()])
+  expect((await stat(join(out, 'nothing'))).isDirectory()).toBe(true)
+})
+
+test('a folder of unsupported names is refused by name', async () => {
   for (const name of ['back\\slash', 'line\nbreak', 'per%22cent']) {
     const root = await makeFiles(`odd-${name.length}`, { [name]: 'x' })
     const finished = await run('upload', root)
     expect(finished).toMatchObject({
       code: 1,
       stdout: '',
-      stderr: expect.stringMatching(/^holdfast: .*cannot be .*\n$/),
+      stderr: expect.stringMatching(
+        /^holdfast: there are no files in .* that can be uploaded: .* is a name with .*\n$/,
+      ),
     })
   }
 })

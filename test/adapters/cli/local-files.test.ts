@@ -20,7 +20,7 @@ function read(entries: Readonly<Record<string, string>>, followLinks: boolean): 
     if (content.startsWith('-> ')) symlinkSync(content.slice(3).replace('ROOT', directory.path), file)
     else writeFileSync(file, content)
   }
-  return readLocalContent(join(directory.path, 'site'), { followLinks })
+  return readLocalContent(join(directory.path, 'site'), { followLinks, preserveMode: false, preserveMtime: false })
 }
 
 interface Row {

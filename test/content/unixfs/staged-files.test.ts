@@ -28,7 +28,7 @@ test('staged files and blocks read back as stored, without damaged ones', () =>
     await staged.settle()
     const read: Array<{ path: string; content: Buffer }> = []
     let last: CID | null = null
-    for await (const { path, content } of stagedFiles(staged, nobody))
+    for await (const { path, content } of stagedFiles(staged, [], nobody))
       read.push({ path, content: await collect(copied(content)) })
     expect(read.map(({ path }) => path)).toEqual([...files, large].map(({ path }) => path))
     for (const [i, { content }] of [...files, large].entries()) {
