@@ -280,8 +280,8 @@ export const accessPromises: readonly KeptPromise[] = [
   },
   {
     promise: 'a secret of the operator has 32 characters or more',
-    file: 'src/access/keys/key-service.ts',
-    find: 'secret.length >= MIN_CHOSEN_SECRET && ',
+    file: 'src/access/keys/chosen-secret.ts',
+    find: 'secret.length >= SHORTEST && ',
     replace: '',
     test: { file: 'test/access/keys/keys.test.ts', name: 'a secret chosen by the operator' },
   },

@@ -20,21 +20,21 @@ export const doorPromises: readonly KeptPromise[] = [
   {
     promise: 'no path of an archive leaves its folder',
     file: 'adapters/cli/unpack.ts',
-    find: 'if (names.some(isUnsafe)) {',
-    replace: 'if (names.every(isUnsafe)) {',
+    find: 'if (!names.every(isFileName)) {',
+    replace: 'if (!names.some(isFileName)) {',
     test: { file: unpacking, name: 'a path that leaves the folder leaves nothing behind' },
   },
   {
     promise: 'a downloaded folder has the permissions that the umask allows',
     file: 'adapters/cli/unpack.ts',
-    find: 'await mkdir(whole)',
-    replace: 'await mkdir(whole, { mode: 0o700 })',
+    find: 'await mkdir(onDisk(places.top))',
+    replace: 'await mkdir(onDisk(places.top), { mode: 0o700 })',
     test: { file: unpacking, name: 'have the umask' },
   },
   {
     promise: 'an upload follows no link without --follow-symlinks',
     file: 'adapters/cli/local-files.ts',
-    find: 'isLink && !this.#following.followLinks',
+    find: 'isLink && !this.#options.followLinks',
     replace: 'false',
     test: { file: localFiles, name: 'leaves each link out without the flag' },
   },
@@ -76,8 +76,8 @@ export const doorPromises: readonly KeptPromise[] = [
   {
     promise: 'a URL names a file of the current directory',
     file: 'adapters/cli/get-command.ts',
-    find: "namesIn(names.map(decodeURIComponent).join('/'))",
-    replace: 'names.map(decodeURIComponent)',
+    find: "namesIn(names.map(textOfUri).join('/'))",
+    replace: 'names.map(textOfUri)',
     test: { file: interrupted, name: 'names the file of an escaped URL in the current directory' },
   },
   {

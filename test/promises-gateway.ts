@@ -429,7 +429,7 @@ export const gatewayPromises: readonly KeptPromise[] = [
   {
     promise: 'a stopping port answers the connections that wait',
     file: 'adapters/node-http/drain.ts',
-    find: '  if (server.listening) await queueEmptied(server, accepting)\n',
+    find: '  if (server.listening) await queueEmptied(server, accepting, clock)\n',
     replace: '',
     test: { file: readers, name: 'answer every connection that a stopping port has accepted' },
   },
