@@ -20,6 +20,7 @@ const CATALOGUE = [
   'memory-egress.ts',
   'memory-placements.ts',
   'memory-reconciliation.ts',
+  'memory-stops.ts',
   'memory-undo.ts',
   'memory-webhooks.ts',
 ]

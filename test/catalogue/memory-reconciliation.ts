@@ -8,10 +8,16 @@ import type {
   RecordRow,
   StatusChange,
 } from '../../src/catalogue/index.ts'
-import { isLocal } from '../../src/catalogue/rules/reconciliation-rules.ts'
 import { fetchHold, hex, keyOf, type MemoryContent } from './memory-content.ts'
 
+/** Number of the backend that every node has. */
+const OWN_BACKEND = 0
 const RECORD_ID = /^[0-9a-z]{9}[\w-]{12}$/
+
+/** Returns whether a backend is a directory of this node, whatever cluster is on it. */
+function isLocal(homes: ReadonlyMap<string, number>, backendId: number | null): boolean {
+  return backendId === OWN_BACKEND || [...homes.values()].some(home => home === backendId)
+}
 
 export function memoryReconciliation(all: MemoryContent): Reconciliation {
   const isUnwanted = (hold: string): boolean => {
