@@ -100,6 +100,7 @@ const SEED = `
   INSERT INTO attempts SELECT 'code', 'a' || n, 1, now() + n * INTERVAL '1 second' FROM generate_series(1, 20000) n;
   INSERT INTO login_challenges SELECT decode(md5(n::text), 'hex'), 'a' || n, '', n FROM generate_series(1, 20000) n;
   INSERT INTO request_windows SELECT 'a' || n, 9, 1, 1, now() + n * INTERVAL '1 second' FROM generate_series(1, 20000) n;
+  INSERT INTO released_bytes SELECT 'a' || n, 'n' || n % 3, n FROM generate_series(1, 20000) n;
   INSERT INTO egress SELECT 'a' || n, 202611, 'd', n FROM generate_series(1, 20000) n;
   INSERT INTO audit (key, actor, number, created_at, last_at, times, account_id, action, outcome)
     SELECT 'k' || n, 'account', n, n, n, 1, 'a' || n % 100, 'a' || n % 40, 'o' || n % 20 FROM generate_series(1, 40000) n;
@@ -110,7 +111,7 @@ const SEED = `
   ANALYZE`
 
 /** Tables with few rows: one, or one for each node, database or set-back. */
-const SMALL = ['nodes', 'set_backs', 'moves', 'fleet_secret', 'hold_numbers', 'pg_database']
+const SMALL = ['nodes', 'deletion_stops', 'set_backs', 'moves', 'fleet_secret', 'hold_numbers', 'pg_database']
 
 /** Statements that may read a whole table, and why. */
 const WHOLE: ReadonlyArray<[statement: RegExp, why: string]> = [
