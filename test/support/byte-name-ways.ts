@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import { buffer } from 'node:stream/consumers'
@@ -33,19 +33,22 @@ export async function checkWays(
   { database, folders, names }: { database?: string; folders: number; names: number },
 ): Promise<void> {
   const made = await makeTree(folders, names)
-  await using server = await serveEngine(join(dir, 'data'), database === undefined ? {} : { database })
+  const files = join(dir, 'files')
+  mkdirSync(files)
+  const more = database === undefined ? {} : { database }
+  await using server = await serveEngine(join(dir, 'data'), { importRoots: [files], ...more })
   const blocks = [...made.blocks].map(([cid, bytes]) => ({ cid: CID.parse(cid), bytes }))
   writeFileSync(join(dir, 'in.car'), await carOf([CID.parse(made.root)], blocks))
   expect(await run(server, 'import', join(dir, 'in.car'))).toMatchObject([{ cid: made.root, status: 'pinned' }])
 
-  expect(treeOf((await run(server, 'ls', made.root)).map(({ path, cid }) => [bytesOfText(path), cid]))).toEqual(
-    cidsOf(made),
-  )
+  expect(await listed(server, made.root)).toEqual(cidsOf(made))
   await checkListings(server, made)
   await checkArchive(server, made)
-  const out = join(dir, 'got')
+  const out = join(files, 'got')
   expect(await run(server, 'get', made.root, '--out', out)).toMatchObject([{ files: made.tree.size, renamed: 0 }])
   expect(treeOf(filesIn(Buffer.from(out), ''))).toEqual(made.tree)
+  await checkImport(server, made, out)
+  await checkForm(server, made, out)
   await run(server, 'export', made.root, '--out', join(dir, 'out.car'))
   const exported = await CarReader.fromBytes(readFileSync(join(dir, 'out.car')))
   for (const [cid, bytes] of made.blocks) {
@@ -127,6 +130,30 @@ async function checkArchive(server: ServedEngine, { root, tree }: Made): Promise
     if (kind === 'file') unpacked.push([bytesOfText(path.slice(root.length + 1)), content])
   }
   expect(treeOf(unpacked)).toEqual(tree)
+}
+
+/** Imports a folder by its path on the server. */
+async function checkImport(server: ServedEngine, made: Made, dirPath: string): Promise<void> {
+  const response = await fetch(`${server.env.HOLDFAST_API}/files/directory`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', 'x-api-key': server.key },
+    body: JSON.stringify({ dirPath }),
+  })
+  const { cid } = (await response.json()) as { cid: string }
+  expect([response.status, await listed(server, cid)]).toEqual([201, cidsOf(made)])
+}
+
+/** Uploads a folder as a form, which cannot carry some names. */
+async function checkForm(server: ServedEngine, made: Made, folder: string): Promise<void> {
+  const { code, stdout } = await runHoldfast(['upload', folder, '--json'], server.env, '', 300_000)
+  const { cid } = JSON.parse(stdout)
+  const carried = [...cidsOf(made)].filter(([path]) => !/[\\\r\n]|%22/.test(path))
+  expect([code, await listed(server, cid)]).toEqual([carried.length === made.tree.size ? 0 : 3, new Map(carried)])
+}
+
+/** Returns the CIDs of the files of a folder, by path. */
+async function listed(server: ServedEngine, cid: string): Promise<Tree> {
+  return treeOf((await run(server, 'ls', cid)).map(file => [bytesOfText(file.path), file.cid]))
 }
 
 /** Fails if a path occurs twice. */
