@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { nextTurn, turnSpent } from '../../../src/concurrency/turns.ts'
 import { isActive } from '../../../src/gateway/representations/active-type.ts'
 import { contentTypeOf } from '../../../src/gateway/representations/told-by-bytes.ts'
 import { pseudoRandom } from '../../support/bytes.ts'
@@ -51,6 +52,7 @@ function drawBytes(draws: Draws, round: number): Uint8Array {
 test('any bytes have a type, and only markup has an active one', async () => {
   const draws = new Draws(SEED)
   for (let round = 0; round < ROUNDS; round++) {
+    if (turnSpent()) await nextTurn()
     const bytes = drawBytes(draws, round)
     const known = NAMES[draws.below(NAMES.length)] ?? null
     const shown = `seed ${SEED}, round ${round}: ${Buffer.from(bytes.subarray(0, 80)).toString('hex')}`
