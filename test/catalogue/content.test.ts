@@ -193,7 +193,7 @@ describe('a removal of many records', () => {
         ...Array.from({ length: 3 }, (_, i) => recordOf(dagOf(`ends ${i}`), { expiresAt: 9 })),
       ])
       for (const accountId of [ACCOUNT, 'another']) {
-        await world.queue.settled()
+        await indexed(world)
         world.db.transactionsLeft = 1
         await expect(world.open().records.remove({ ...removal, accountId })).rejects.toThrow('the process has ended')
         world.db.transactionsLeft = Number.POSITIVE_INFINITY
