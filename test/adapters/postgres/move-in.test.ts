@@ -74,6 +74,7 @@ const ONLY_POSTGRES: Readonly<Record<string, unknown>> = {
 
 /** SQLite tables that stay: those of the ledger, and derived ones. */
 const STAYING = [
+  ...['deletion_stops', 'released_bytes'],
   ...['backends', 'blocks', 'catalogue_move', 'catalogue_node', 'catalogue_past', 'counters', 'data_key', 'garbage'],
   ...[
     'holds',
@@ -101,7 +102,7 @@ const NEW_TABLES = {
     record_places: 1,
   },
   ...{ request_windows: 0, roots_gone: 0, schema_versions: migrations.length, sealing_key: 0, signing_keys: 0 },
-  ...{ takedowns: 0, offers: 0, set_backs: 0 },
+  ...{ takedowns: 0, offers: 0, set_backs: 0, deletion_stops: 0, released_bytes: 0 },
 }
 
 describe('a moved catalogue', needsPostgres, () => {
