@@ -32,8 +32,8 @@ describe('how many files stand in the way of a chunk', () => {
   test('from the socket to the disk: no more than documented', async () => {
     const { upload = [] } = await chunks
     expect(upload.filter(file => !ONLY_WAITS.has(file))).toEqual(named('A byte from the socket to the disk'))
-    // The turns are one of them, so that a crowd's bodies do not hold up other requests.
-    expect(named('A byte from the socket to the disk').length).toBeLessThanOrEqual(20)
+    // The turns are one of them, so that a crowd's bodies do not hold up other requests. The tree of a file is a file of its own.
+    expect(named('A byte from the socket to the disk').length).toBeLessThanOrEqual(21)
   })
 
   test('from a CID at the gateway back: no more than documented', async () => {
@@ -46,13 +46,14 @@ describe('how many files stand in the way of a chunk', () => {
 
 // If a request waits for its turn, the queue of turns (`src/concurrency/share-queue.ts`) is one of the files.
 // Two of the files load what the handler needs at its first request, and one counts open answers. A removal compares what
-// undo periods keep with the quota, in four files.
+// undo periods keep with the quota, in four files. A stop of deletion, the features that follow records, and the attributes
+// of files add four to an upload.
 // A change that makes a walk longer explains it and raises the bound. One that makes it shorter lowers the bound.
 describe('how many files a whole request passes', () => {
   test.each([
-    ['upload', 97],
+    ['upload', 101],
     ['read', 54],
-    ['pin', 81],
+    ['pin', 82],
     ['remove', 65],
     ['list', 57],
   ])('%s: at most %i', async (name, most) => {
