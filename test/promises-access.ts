@@ -280,7 +280,7 @@ export const accessPromises: readonly KeptPromise[] = [
   },
   {
     promise: 'a secret of the operator has 32 characters or more',
-    file: 'src/access/keys/chosen-secret.ts',
+    file: 'src/domain/chosen-secret.ts',
     find: 'secret.length >= SHORTEST && ',
     replace: '',
     test: { file: 'test/access/keys/keys.test.ts', name: 'a secret chosen by the operator' },

@@ -166,7 +166,7 @@ export const inputPromises: readonly KeptPromise[] = [
     file: 'src/ledger/root-table.ts',
     find: 'path: keptText(file.path)',
     replace: 'path: file.path',
-    test: { file: texts, name: 'is listed with a replacement character' },
+    test: { file: texts, name: 'is listed as its mark' },
   },
   {
     promise: 'what others say in an error can be kept',

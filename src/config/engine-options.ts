@@ -230,8 +230,8 @@ export interface EngineConfig {
   bulk?: {
     /**
      * How long a job that deletes records can be undone. Until then the content stays on the disk, but counts against
-     * no quota. An account keeps at most its quota so, or its newest job: older undo periods end early. `0` for no
-     * undo. Default: `600`.
+     * no quota, except during a backup. An account keeps at most its quota so, or its newest job: older undo periods
+     * end early. `0` for no undo. Default: `600`.
      */
     undoSeconds?: number
   }

@@ -23,7 +23,7 @@ export const upkeep = {
           maximum: 604_800,
           default: 600,
           description:
-            'How long a job that deletes records can be undone. Until then the content stays on the disk, but counts against no quota. An account keeps at most its quota so, or its newest job: older undo periods end early. `0` for no undo.',
+            'How long a job that deletes records can be undone. Until then the content stays on the disk, but counts against no quota, except during a backup. An account keeps at most its quota so, or its newest job: older undo periods end early. `0` for no undo.',
         }),
       ),
     },
