@@ -3,15 +3,20 @@ import type { Clock } from '../../src/domain/clock.ts'
 import { NODE_NUMBER } from './backends.ts'
 import { isClaimOf } from './node-claim.ts'
 import { hasEnded, IS_GIVEN_UP } from './node-states.ts'
+import { SILENT_MS } from './own-heartbeats.ts'
 import { NEWEST_SET_BACK } from './schema-set-backs.ts'
 import type { Sql } from './sql.ts'
 
 const COUNTED_FOR_MS = 10_000
 const PENDING = 'it has not offered its content yet since the database was set back, or a node returned'
-/** Time without a heartbeat after which a node counts as down, by the database's clock. */
-const TIMEOUT = `INTERVAL '30 seconds'`
-/** SQL expression: the node has sent a heartbeat recently. */
-export const IS_THERE = `COALESCE(seen_at > clock_timestamp() - ${TIMEOUT}, FALSE)`
+/**
+ * Returns an SQL expression: the node has sent a heartbeat recently, by the database's clock.
+ *
+ * @param silence SQL expression: time in ms for which no node could send one
+ */
+export const isThereAfter = (silence: string): string =>
+  `COALESCE(seen_at > clock_timestamp() - (${SILENT_MS} + ${silence}::float8) * INTERVAL '1 millisecond', FALSE)`
+export const IS_THERE = isThereAfter('0')
 const IS_LOCKED = `EXISTS (SELECT 1 FROM pg_locks WHERE ${isClaimOf('name')})`
 const STATE_AT = '(extract(epoch FROM state_at) * 1000)::bigint'
 const SEEN_AT = '(extract(epoch FROM last_seen_at) * 1000)::bigint'

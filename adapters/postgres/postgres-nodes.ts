@@ -4,11 +4,11 @@ import type { Clock } from '../../src/domain/clock.ts'
 import { beginRetirement } from './begin-retirement.ts'
 import { forgetNode } from './forget-node.ts'
 import { lostRecords } from './lost-records.ts'
-import { IS_THERE, NodeList } from './node-list.ts'
+import { isThereAfter, NodeList } from './node-list.ts'
 import { HAS_ENDED, READS_FRAMES } from './node-states.ts'
+import { HEARTBEAT_MS, OwnHeartbeats } from './own-heartbeats.ts'
 import type { Postgres } from './postgres.ts'
 
-const HEARTBEAT_MS = 5_000
 const CACHE_MS = 2_000
 
 export class Nodes implements FleetNodes {
@@ -20,6 +20,7 @@ export class Nodes implements FleetNodes {
   #ended = false
   #isLeaving = false
   readonly #listed: NodeList
+  readonly #beats = new OwnHeartbeats()
 
   constructor(database: Postgres, clock: Clock, name: string) {
     this.#database = database
@@ -56,9 +57,10 @@ export class Nodes implements FleetNodes {
     const now = this.#clock.now()
     if (this.#known === null || now >= this.#known.until || (isFresh && this.#known.isRead)) {
       const nodes = this.#database.reading.all<KnownNode>(
-        `SELECT id, number, url, ${IS_THERE} AS "isThere", leaving AS "isLeaving", run, ${READS_FRAMES} AS "readsFrames",
+        `SELECT id, number, url, ${isThereAfter('$1')} AS "isThere", leaving AS "isLeaving", run, ${READS_FRAMES} AS "readsFrames",
            state = 'forgetting' AS "isLost" FROM nodes
          WHERE id IS NOT NULL AND url IS NOT NULL AND NOT ${HAS_ENDED} ORDER BY number`,
+        [this.#beats.silenceMs(now)],
       )
       const known = { nodes, until: now + CACHE_MS, isRead: false }
       this.#known = known
@@ -95,5 +97,6 @@ export class Nodes implements FleetNodes {
   async #heartbeat(seen: string, isLeaving: boolean): Promise<void> {
     const text = `UPDATE nodes SET seen_at = ${seen}, last_seen_at = clock_timestamp(), leaving = $2 WHERE name = $1`
     await this.#database.command(text, [this.#name, isLeaving])
+    this.#beats.wrote(this.#clock.now())
   }
 }

@@ -103,15 +103,20 @@ export class FleetLoad {
   async #stored(cluster: string, bytes: number): Promise<string> {
     const form = new FormData()
     form.set('file', new Blob([cluster.padEnd(bytes, '.'), String(bytes)]), 'f')
-    const { json } = await this.#node.call<{ cid: string }>('POST', '/api/v3/files', form, { 'x-cluster': cluster })
+    const { status, json } = await this.#node.call<{ cid: string }>('POST', '/api/v3/files', form, {
+      'x-cluster': cluster,
+    })
+    if (status >= 400) throw new Error(`the upload to ${cluster} was answered ${status} ${JSON.stringify(json)}`)
     return json.cid
   }
 
+  /** Returns the status. An error of a node has its message, an error of the proxy has none. */
   async #read(cid: string): Promise<string> {
     const answer = await fetch(`${this.#gateway}/ipfs/${cid}`)
-    await answer.arrayBuffer()
-    const isOfProxy = answer.status >= 500 && !answer.headers.has('access-control-allow-origin')
-    return `${answer.status}${isOfProxy ? ' proxy' : ''}`
+    const text = await answer.text()
+    if (answer.status < 400) return `${answer.status}`
+    const isOfNode = answer.headers.has('access-control-allow-origin')
+    return `${answer.status} ${isOfNode ? (JSON.parse(text) as { message: string }).message : 'proxy'}`
   }
 
   /** Returns the status, and whether the connection broke. */

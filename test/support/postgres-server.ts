@@ -77,7 +77,7 @@ interface OwnOptions {
   settings?: readonly string[]
 }
 
-async function query(url: string, text: string): Promise<void> {
+export async function query(url: string, text: string): Promise<void> {
   const { default: pg } = await import('pg')
   const client = new pg.Client({ connectionString: url })
   await client.connect()

@@ -2,9 +2,9 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { ApiHandler } from '../../../src/index.ts'
 import { apiRequest } from '../../gateway/client.ts'
 import { pseudoRandom } from '../../support/bytes.ts'
-import { withFleet } from '../../support/fleet.ts'
+import { type Fleet, withFleet } from '../../support/fleet.ts'
 import { ManualClock } from '../../support/manual-clock.ts'
-import { needsPostgres, startPostgres, type TestPostgres } from '../../support/postgres-server.ts'
+import { needsPostgres, query, startPostgres, type TestPostgres } from '../../support/postgres-server.ts'
 
 const ABSENT = 'bafkreihdwdcefgh4dqkjv67uzcmw7ojee6xedzdetojuzjevtenxquvyku'
 
@@ -45,6 +45,23 @@ describe('a fleet without its database', needsPostgres, () => {
         await postgres.start()
       }
     })
+  })
+
+  test('knows its nodes when the database is back', async () => {
+    const clock = new ManualClock()
+    const run = async ({ a, b, account, key, database }: Fleet) => {
+      const { cid } = (await a.engine.pins.upload(Buffer.from('on a'), { account })).record
+      await postgres.crash()
+      clock.advance(60_000)
+      await postgres.start()
+      await query(database, "UPDATE nodes SET seen_at = seen_at - INTERVAL '1 minute'")
+      expect((await get(b.engine.ownGateway, `/ipfs/${cid}`)).status).toBe(200)
+      const form = new FormData()
+      form.set('file', new Blob(['for a']))
+      const headers = { 'x-api-key': key, 'x-cluster': 'first' }
+      expect((await fetch(`${b.url}/api/v3/files`, { method: 'POST', headers, body: form })).status).toBe(201)
+    }
+    await withFleet(await postgres.fresh(), run, { clock })
   })
 
   test('leaves its gateway ready, but not its API', async () => {

@@ -49,4 +49,33 @@ describe('nodes that share a catalogue', needsPostgres, () => {
     await b.stop()
     expect((await known())[1]).toEqual(['b', false, false, null])
   })
+
+  test('are not down because no node could write its heartbeat', async () => {
+    const add = 'INSERT INTO nodes (name, number, id, url) VALUES ($1, $2, $1, $1)'
+    for (const [i, name] of ['near', 'far'].entries()) await database.command(add, [name, 10 + i])
+    const clock = new ManualClock()
+    const near = new Nodes(database, clock, 'near')
+    let beaten = Promise.withResolvers<void>()
+    await near.start(() => beaten.resolve())
+    const beatAfter = async (ms: number) => {
+      beaten = Promise.withResolvers()
+      clock.advance(ms)
+      await beaten.promise
+    }
+    const isThere = async () => (await near.all(true)).find(({ id }) => id === 'far')?.isThere
+    const silent = "UPDATE nodes SET seen_at = clock_timestamp() - $1::interval WHERE name = 'far'"
+    await database.command(silent, ['65 seconds'])
+    expect(await isThere()).toBe(false)
+    await beatAfter(60_000)
+    expect(await isThere()).toBe(true)
+    await database.command(silent, ['91 seconds'])
+    expect(await isThere()).toBe(false)
+    await database.command(silent, ['65 seconds'])
+    await beatAfter(11_000)
+    await database.command(silent, ['76 seconds'])
+    clock.advance(2_000)
+    expect(await isThere()).toBe(true)
+    for (let i = 0; i < 6; i++) await beatAfter(5_000)
+    expect(await isThere()).toBe(false)
+  })
 })
