@@ -1052,8 +1052,8 @@ export const gatewayPromises: readonly KeptPromise[] = [
   {
     promise: 'a response reserves its bytes when it begins',
     file: 'src/gateway/policy/egress-cap.ts',
-    find: '      if (Atomics.sub(left, 0, BigInt(bytes)) > 0n)',
-    replace: '      if (Atomics.load(left, 0) > 0n)',
+    find: '      if (taken.take(bytes)) return',
+    replace: '      if (Atomics.load(left, 0) > 0n) return',
     test: { file: egress, name: 'with SQLite, requests at once exceed' },
   },
   {
@@ -1069,6 +1069,27 @@ export const gatewayPromises: readonly KeptPromise[] = [
     find: '        paid.charge?.end(bytes)\n',
     replace: '',
     test: { file: egress, name: 'with SQLite, a response gives back' },
+  },
+  {
+    promise: 'a thread that ends gives back what it has reserved',
+    file: 'src/wiring/shared-reading-module.ts',
+    find: '        egress.forget(holder)\n',
+    replace: '',
+    test: { file: egress, name: 'with SQLite, a thread that ends' },
+  },
+  {
+    promise: 'a thread notes what it has reserved',
+    file: 'src/wiring/reading.ts',
+    find: '    data.slots.holder,\n',
+    replace: '',
+    test: { file: egress, name: 'with SQLite, a thread that ends' },
+  },
+  {
+    promise: 'a thread that ends gives back nothing that it has reported',
+    file: 'src/gateway/policy/egress-limits.ts',
+    find: 'if (known !== undefined) Atomics.sub(known.left, holder',
+    replace: 'if (known === null) Atomics.sub(known.left, holder',
+    test: { file: 'test/gateway/policy/egress-limits.test.ts', name: 'gives back only what it has not reported' },
   },
   {
     promise: 'bytes that this node wrote do not count twice',

@@ -63,6 +63,7 @@ export function readingIn(
   const cap = new EgressCap(
     clock,
     async ({ cid, rootId }) => (await calls.ask('payers', { cid: cid.toString(), rootId })) as Payer[],
+    data.slots.holder,
   )
   const options = { ...data.gateway, ownOrigin: true }
   const handler = createGateway({

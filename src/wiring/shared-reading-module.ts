@@ -36,10 +36,10 @@ export function makeSharedReading(setup: Setup, below: Below) {
     if (holder === undefined) {
       throw new HoldfastError('UNAVAILABLE', `reading is shared with ${MOST_HOLDERS - 1} threads already`)
     }
-    const { memory, slots, options } = below.gateway
+    const { memory, slots, options, egress } = below.gateway
     const leases = below.content.leases.share()
     const channel = new MessageChannel()
-    const close = answer(channel.port1, setup, below)
+    const close = answer({ port: channel.port1, holder }, setup, below)
     shares.add(close)
     return {
       data: dataOf(setup, below, leases.memory, {
@@ -52,6 +52,7 @@ export function makeSharedReading(setup: Setup, below: Below) {
         if (!shares.delete(close)) return
         close()
         leases.end()
+        egress.forget(holder)
         slots.forget(holder)
         memory.forget(holder)
         free.push(holder)
@@ -96,7 +97,7 @@ const NOTHING = { answers: {}, end: () => undefined }
 
 /** Returns a function that ends the pending calls and closes the port. */
 function answer(
-  port: MessagePort,
+  { port, holder }: { port: MessagePort; holder: number },
   { config, clock, events }: Setup,
   { clusters, network, gateway, nodes }: Below,
 ): () => void {
@@ -114,7 +115,7 @@ function answer(
       if (reader === null) throw new HoldfastError('NOT_FOUND', `block ${cid} is not on this node`)
       return ownMemory(await reader.read(cidOfText(cid), { signal }))
     },
-    egress: (rows: PaidBytes[]) => gateway.egress.add(rows),
+    egress: (rows: PaidBytes[]) => gateway.egress.report(holder, rows),
     payers: ({ cid, rootId }: { cid: string; rootId: number }) =>
       gateway.egress.payersOf({ cid: cidOfText(cid), rootId }),
     readiness: gateway.readiness,

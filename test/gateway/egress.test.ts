@@ -1,3 +1,5 @@
+import { once } from 'node:events'
+import { get, type IncomingMessage } from 'node:http'
 import * as dagPb from '@ipld/dag-pb'
 import { UnixFS } from 'ipfs-unixfs'
 import { CID } from 'multiformats/cid'
@@ -66,7 +68,7 @@ test('traffic of all threads counts for the account of the oldest record', async
 
 test('many requests for a root become one row of one write', async () => {
   const { clock, egress, store } = egressOf()
-  for (let i = 0; i < 100; i++) egress.add([ROW])
+  for (let i = 0; i < 100; i++) egress.report(1, [ROW])
   await clock.advance(4_000)
   await egress.stop()
   expect(store.add).toHaveBeenCalledTimes(1)
@@ -76,7 +78,7 @@ test('many requests for a root become one row of one write', async () => {
 test('a failed write is repeated, unless it may have happened', async () => {
   const { clock, egress, store } = egressOf()
   store.add.mockRejectedValueOnce(new HoldfastError('UNAVAILABLE', 'not now'))
-  egress.add([ROW])
+  egress.report(1, [ROW])
   clock.advance(4_000)
   await expect.poll(() => logger.warn).toHaveBeenCalledTimes(1)
   store.add.mockRejectedValueOnce(new HoldfastError('OUTCOME_UNKNOWN', 'perhaps'))
@@ -92,7 +94,7 @@ test('a slow write delays the next report', async () => {
   const slow = Promise.withResolvers<never[]>()
   store.add.mockReturnValueOnce(slow.promise)
   for (let i = 0; i < 10; i++) {
-    egress.add([ROW])
+    egress.report(1, [ROW])
     clock.advance(4_000)
   }
   await expect.poll(() => store.add).toHaveBeenCalledTimes(1)
@@ -109,7 +111,7 @@ test('a write waits for reads that have begun, later reads wait', async () => {
   store.payersOf.mockReturnValueOnce(slow.promise)
   const first = egress.payersOf({ cid: cidOf(7), rootId: 7 })
   await expect.poll(() => store.payersOf).toHaveBeenCalledTimes(1)
-  egress.add([ROW])
+  egress.report(1, [ROW])
   clock.advance(4_000)
   const second = egress.payersOf({ cid: cidOf(7), rootId: 7 })
   await new Promise(resolve => setImmediate(resolve))
@@ -312,11 +314,30 @@ async function paysBelowIdentityRoots({ engine, newAccount }: TestEngine): Promi
   expect(statuses).toEqual([200, 200, 429])
 }
 
+/** A thread ends while it sends more than the limit. */
+async function releasesWhatAThreadTook({ engine, newAccount }: TestEngine): Promise<void> {
+  const account = await newAccount('roomy')
+  const pathOf = async (bytes: Buffer): Promise<string> =>
+    `/ipfs/${(await engine.pins.upload(bytes, { account })).record.cid}`
+  const [large, small] = [await pathOf(Buffer.alloc(32 * 1024 ** 2)), await pathOf(CONTENT)]
+  const readers = await threadReaders(engine, { threads: 1 })
+  const reading = get({ port: readers.port, path: large, agent: false })
+  const [response] = (await once(reading, 'response')) as [IncomingMessage]
+  expect(await statusOf(engine, 'GET', small)).toBe(429)
+  await readers.get('/', { 'x-wish': 'end' }).catch(() => undefined)
+  await expect.poll(() => statusOf(engine, 'GET', small)).toBe(200)
+  await readers.getFromAll('/')
+  expect((await readers.get(small)).status).toBe(200)
+  response.on('error', () => undefined).destroy()
+  await readers.stop()
+}
+
 const CAPS: ReadonlyArray<[string, (engine: TestEngine) => Promise<void>]> = [
   ['content beyond its plan is 429 in each thread', refusesBeyondThePlan],
   ["another account's limit refuses no content of yours", letsOthersPay],
   ['requests at once exceed a plan by less than one response', exceedsByOneResponse],
   ['a response gives back the bytes that it did not send', givesBack],
+  ['a thread that ends gives back what it has reserved', releasesWhatAThreadTook],
   ['content below an identity root is paid as without it', paysBelowIdentityRoots],
 ]
 

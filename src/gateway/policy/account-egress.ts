@@ -50,9 +50,15 @@ export class Egress {
     })
   }
 
-  /** Adds the report of a reader thread. */
-  add(rows: readonly PaidBytes[]): void {
-    for (const row of rows) this.tally.count(row)
+  /** Adds the report of the reader thread `holder`. */
+  report(holder: number, rows: readonly PaidBytes[]): void {
+    for (const row of rows) if ('accountId' in row) this.#limits.reported(row.accountId, holder, row.bytes)
+    this.#add(rows)
+  }
+
+  /** Ends the responses of a thread that has ended. */
+  forget(holder: number): void {
+    this.#limits.forget(holder)
   }
 
   /** Reads the stored traffic of accounts. Returns a function that finds the traffic of one of them. */
@@ -129,8 +135,12 @@ export class Egress {
       // Bytes that may have been written are not written again.
       if (isHoldfastError(err, 'OUTCOME_UNKNOWN')) {
         for (const row of rows) if ('accountId' in row) this.#limits.lost(row.accountId, row.bytes)
-      } else if (!this.#isStopping) this.add(rows)
+      } else if (!this.#isStopping) this.#add(rows)
     }
+  }
+
+  #add(rows: readonly PaidBytes[]): void {
+    for (const row of rows) this.tally.count(row)
   }
 }
 

@@ -14,7 +14,10 @@ const STREAM_BYTES = 16 * 1024 ** 2
 /** An account that may pay for content. All threads share `left`. */
 export interface Payer {
   accountId: string
-  /** Bytes that the account may still begin to send in this month. Null without a limit. */
+  /**
+   * Bytes that the account may still begin to send in this month, then those that each thread has taken. Null without a
+   * limit.
+   */
   left: BigInt64Array | null
 }
 
@@ -37,17 +40,20 @@ interface Known {
 export class EgressCap {
   readonly #clock: Clock
   readonly #find: FindPayers
+  readonly #holder: number
   readonly #known = new Map<string, Known>()
 
-  constructor(clock: Clock, find: FindPayers) {
+  /** @param holder number of this thread, 0 for the thread of the engine */
+  constructor(clock: Clock, find: FindPayers, holder = 0) {
     this.#clock = clock
     this.#find = find
+    this.#holder = holder
   }
 
   /** @throws HoldfastError `RATE_LIMIT` if all accounts that may pay have sent the bytes of their plans */
   async payersOf(content: PaidContent): Promise<Payers> {
     const payers = await this.#payersOf(content)
-    const found = new Payers(content, payers ?? [], () => this.#spent())
+    const found = new Payers(content, { payers: payers ?? [], holder: this.#holder, spent: () => this.#spent() })
     found.check()
     return found
   }
@@ -83,11 +89,16 @@ export class EgressCap {
 export class Payers {
   readonly #content: PaidContent
   readonly #payers: readonly Payer[]
+  readonly #holder: number
   readonly #spent: () => HoldfastError
 
-  constructor(content: PaidContent, payers: readonly Payer[], spent: () => HoldfastError) {
+  constructor(
+    content: PaidContent,
+    { payers, holder, spent }: { payers: readonly Payer[]; holder: number; spent: () => HoldfastError },
+  ) {
     this.#content = content
     this.#payers = payers
+    this.#holder = holder
     this.#spent = spent
   }
 
@@ -108,8 +119,9 @@ export class Payers {
     const bytes = length ?? STREAM_BYTES
     for (const { accountId, left } of this.#payers) {
       if (left === null) return { payment: { accountId }, sending: null, end: () => undefined }
-      if (Atomics.sub(left, 0, BigInt(bytes)) > 0n) return new LimitedCharge({ accountId, left, bytes, length })
-      Atomics.add(left, 0, BigInt(bytes))
+      const taken = new TakenBytes(left, this.#holder)
+      if (taken.take(bytes)) return new LimitedCharge(accountId, { taken, bytes, length })
+      taken.take(-bytes)
     }
     if (this.#payers.length > 0) throw this.#spent()
     const { rootId } = this.#content
@@ -129,18 +141,16 @@ export interface EgressCharge {
 class LimitedCharge implements EgressCharge {
   readonly payment: Payment
   readonly sending: EgressCharge['sending']
-  readonly #left: BigInt64Array
+  readonly #taken: TakenBytes
   #reserved: number
   #sent = 0
 
-  constructor({
-    accountId,
-    left,
-    bytes,
-    length,
-  }: { accountId: string; left: BigInt64Array; bytes: number; length: number | null }) {
+  constructor(
+    accountId: string,
+    { taken, bytes, length }: { taken: TakenBytes; bytes: number; length: number | null },
+  ) {
     this.payment = { accountId }
-    this.#left = left
+    this.#taken = taken
     this.#reserved = bytes
     this.sending = length === null ? sent => this.#add(sent) : null
   }
@@ -156,7 +166,24 @@ class LimitedCharge implements EgressCharge {
 
   #reserve(bytes: number): void {
     this.#reserved += bytes
-    Atomics.sub(this.#left, 0, BigInt(bytes))
+    this.#taken.take(bytes)
+  }
+}
+
+/** The bytes of an account that one thread has taken. If the thread crashes, the engine gives them back. */
+class TakenBytes {
+  readonly #left: BigInt64Array
+  readonly #holder: number
+
+  constructor(left: BigInt64Array, holder: number) {
+    this.#left = left
+    this.#holder = holder
+  }
+
+  /** Returns true if the account had bytes left before. */
+  take(bytes: number): boolean {
+    if (this.#holder !== 0) Atomics.add(this.#left, this.#holder, BigInt(bytes))
+    return Atomics.sub(this.#left, 0, BigInt(bytes)) > 0n
   }
 }
 

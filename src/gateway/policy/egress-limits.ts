@@ -1,12 +1,16 @@
 import { LRUCache } from 'lru-cache'
 import type { EgressPayer } from '../../catalogue/egress.ts'
+import { MOST_HOLDERS } from '../../concurrency/slot-rows.ts'
 import { atMost } from '../../domain/lru.ts'
 
 interface Account {
   most: number
   /** Bytes of the month in the catalogue, as far as this node knows them. */
   stored: number
-  /** Bytes that the account may still begin to send: `most` less `stored`, running responses and unwritten bytes. */
+  /**
+   * First the bytes that the account may still begin to send: `most` less `stored`, running responses and unwritten
+   * bytes. Then, by the number of each other thread, the bytes that it has taken and not yet reported.
+   */
   left: BigInt64Array
 }
 
@@ -24,7 +28,7 @@ export class EgressLimits {
   learn({ accountId, bytes }: EgressPayer, most: number): BigInt64Array {
     const known = this.#accounts.get(accountId)
     if (known === undefined) {
-      const left = new BigInt64Array(new SharedArrayBuffer(BigInt64Array.BYTES_PER_ELEMENT))
+      const left = new BigInt64Array(new SharedArrayBuffer(MOST_HOLDERS * BigInt64Array.BYTES_PER_ELEMENT))
       left[0] = BigInt(most - bytes)
       this.#accounts.set(accountId, { most, stored: bytes, left })
       return left
@@ -34,6 +38,17 @@ export class EgressLimits {
     known.most = most
     known.stored = bytes
     return known.left
+  }
+
+  /** Notes bytes of ended responses that the thread `holder` has reported. */
+  reported(accountId: string, holder: number, bytes: number): void {
+    const known = this.#accounts.peek(accountId)
+    if (known !== undefined) Atomics.sub(known.left, holder, BigInt(bytes))
+  }
+
+  /** Gives back what a thread that has ended took and did not report. */
+  forget(holder: number): void {
+    for (const { left } of this.#accounts.values()) Atomics.add(left, 0, Atomics.exchange(left, holder, 0n))
   }
 
   /** Notes bytes of ended responses that are in the catalogue now. */

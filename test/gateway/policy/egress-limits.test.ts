@@ -30,3 +30,16 @@ test('the catalogue tells whether bytes of an unknown outcome count', () => {
   limits.learn({ ...PAYER, bytes: 30 }, 100)
   expect(left[0]).toBe(70n)
 })
+
+test('a thread that ends gives back only what it has not reported', () => {
+  const limits = new EgressLimits()
+  const left = limits.learn({ ...PAYER, bytes: 0 }, 100)
+  Atomics.sub(left, 0, 30n)
+  Atomics.add(left, 3, 30n)
+  limits.reported('one', 3, 20)
+  limits.forget(2)
+  expect(left[0]).toBe(70n)
+  limits.forget(3)
+  limits.forget(3)
+  expect(left[0]).toBe(80n)
+})
