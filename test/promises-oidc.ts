@@ -249,8 +249,8 @@ export const oidcPromises: readonly KeptPromise[] = [
   },
   {
     promise: 'a lost data key forgets refresh tokens',
-    file: 'src/wiring/replace-data-key.ts',
-    find: '            forgetRefreshTokens(database)\n',
+    file: 'src/catalogue/core-tables.ts',
+    find: "    sealed: { forget: 'UPDATE identities SET refresh_token = NULL, refresh_at = NULL' },\n",
     replace: '',
     test: { file: 'test/wiring/replace-data-key.test.ts', name: 'is replaced once it is said what is lost' },
   },

@@ -284,10 +284,24 @@ const promises: readonly KeptPromise[] = [
     test: { file: 'test/adapters/postgres/takedowns.test.ts', name: 'lists a takedown last' },
   },
   {
+    promise: 'a lost data key forgets the secret of the fleet',
+    file: 'src/catalogue/core-tables.ts',
+    find: "sealed: { forget: 'DELETE FROM fleet_secret' }",
+    replace: "account: 'id'",
+    test: { file: 'test/adapters/postgres/takedowns.test.ts', name: 'forgets its sealing key' },
+  },
+  {
+    promise: 'every table is declared by its owner',
+    file: 'src/catalogue/core-tables.ts',
+    find: "  { name: 'deletion_stops' },\n",
+    replace: '',
+    test: { file: 'test/catalogue/tables.test.ts', name: 'in SQLite' },
+  },
+  {
     promise: 'a new sealing key replaces a lost one',
-    file: 'adapters/postgres/lost-secrets.ts',
-    find: "'signing_keys', 'sealing_key'",
-    replace: "'signing_keys'",
+    file: 'src/catalogue/core-tables.ts',
+    find: "sealed: { forget: 'DELETE FROM sealing_key' }",
+    replace: "account: 'id'",
     test: { file: 'test/adapters/postgres/takedowns.test.ts', name: 'forgets its sealing key' },
   },
   {

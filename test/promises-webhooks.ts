@@ -6,6 +6,13 @@ const webhooks = 'test/features/webhooks/webhooks.test.ts'
 /** Promises about webhooks and the runner of their deliveries. */
 export const webhookPromises: readonly KeptPromise[] = [
   {
+    promise: 'the removal of an account ends the rows of features',
+    file: 'src/wiring/storage-module.ts',
+    find: ' || purgeTables(rules.driver, featureTables, { id, limit })',
+    replace: '',
+    test: { file: webhooks, name: 'is removed with its deliveries when its account is deleted' },
+  },
+  {
     promise: 'a webhook request never goes to a private address',
     file: 'src/outgoing/public-lookup.ts',
     find: 'addresses.some(({ address }) => isPrivateAddress(address))',

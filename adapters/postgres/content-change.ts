@@ -12,6 +12,7 @@ import type { PlacedHold } from './begun-holds.ts'
 import { fetchParts } from './fetch-parts.ts'
 import { KnownRecords } from './known-records.ts'
 import { LockedAccounts } from './locked-accounts.ts'
+import type { LostPace } from './lost-pace.ts'
 import type { Postgres } from './postgres.ts'
 import { runRule } from './postgres-driver.ts'
 import { checkKept, hasDag, type InsertedRecord, insertRecords, rowIdentity, setStatus } from './record-rows.ts'
@@ -230,6 +231,7 @@ export interface ContentParts {
   holds: SharedHolds
   /** Numbers of the external backends. Each of their DAGs needs a placement. */
   external: ReadonlySet<number>
+  pace: LostPace
 }
 
 function alreadyExists({ cid }: NewRecord): HoldfastError {

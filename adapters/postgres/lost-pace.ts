@@ -1,28 +1,50 @@
+import type { CatalogueTable } from '../../src/catalogue/tables.ts'
 import type { Sql } from './sql.ts'
 
-/** A webhook drops deliveries above 1,000 waiting ones. The rest is for other changes of the account. */
+/** A feature drops changes of records above 1,000 waiting ones. The rest is for other changes of the account. */
 const MOST_WAITING = 800
-/** Deliveries of a record that is taken over: its change now, and those of its fetch. */
-const DELIVERIES_EACH = 4
-/** With an account that has no webhook, nothing has to be waited for. */
-const WAITING = `
-  SELECT MAX(waiting) AS waiting, (
-    SELECT COUNT(*) FROM (
-      SELECT 1 FROM records WHERE account_id = $1 AND status IN ('queued', 'pinning') AND lost_with IS NOT NULL
-      LIMIT $2) AS open) AS open
-  FROM webhooks WHERE account_id = $1`
+/** Changes of a record that is taken over: its change now, and those of its fetch. */
+const CHANGES_EACH = 4
+const OPEN = `
+  SELECT COUNT(*) AS count FROM (
+    SELECT 1 FROM records WHERE account_id = $1 AND status IN ('queued', 'pinning') AND lost_with IS NOT NULL
+    LIMIT $2) AS open`
 
-/** Returns how many records may become complete now, so that no webhook of the account drops a delivery. */
-export async function roomForWhole(sql: Sql, accountId: string): Promise<number> {
-  const text = 'SELECT MAX(waiting) AS waiting FROM webhooks WHERE account_id = $1'
-  const found = await sql.first<{ waiting: number | null }>(text, [accountId])
-  return Math.max(0, MOST_WAITING - (found?.waiting ?? 0))
-}
+/** Keeps the changes of an account's records below the number at which a feature drops them. */
+export class LostPace {
+  readonly #tables: readonly CatalogueTable[]
 
-/** Returns how many of `wanted` records may change now, so that no webhook of the account drops a delivery. */
-export async function roomFor(sql: Sql, accountId: string, wanted: number): Promise<number> {
-  const found = await sql.first<{ waiting: number | null; open: number }>(WAITING, [accountId, MOST_WAITING])
-  if (found === undefined || found.waiting === null) return wanted
-  const room = Math.floor((MOST_WAITING - found.waiting) / DELIVERIES_EACH) - found.open
-  return Math.min(wanted, Math.max(0, room))
+  /** @param tables the tables of features */
+  constructor(tables: readonly CatalogueTable[]) {
+    this.#tables = tables.filter(({ backlog }) => backlog !== undefined)
+  }
+
+  /** Names what a record waits for while there is no room. */
+  get names(): string {
+    return this.#tables.map(({ name }) => name).join(' and ')
+  }
+
+  /** Returns how many records may become complete now. */
+  async roomForWhole(sql: Sql, accountId: string): Promise<number> {
+    return (await this.#room(sql, accountId)) ?? MOST_WAITING
+  }
+
+  /** Returns how many of `wanted` records may change now. */
+  async roomFor(sql: Sql, accountId: string, wanted: number): Promise<number> {
+    const room = await this.#room(sql, accountId)
+    if (room === null) return wanted
+    const open = (await sql.first<{ count: number }>(OPEN, [accountId, MOST_WAITING]))?.count ?? 0
+    return Math.min(wanted, Math.max(0, Math.floor(room / CHANGES_EACH) - open))
+  }
+
+  /** Returns null if no change of the account waits for a delivery. */
+  async #room(sql: Sql, accountId: string): Promise<number | null> {
+    let room: number | null = null
+    for (const { name, backlog, account } of this.#tables) {
+      const text = `SELECT MAX(${backlog}) AS waiting FROM ${name} WHERE ${account} = $1`
+      const waiting = (await sql.first<{ waiting: number | null }>(text, [accountId]))?.waiting ?? null
+      if (waiting !== null) room = Math.max(0, Math.min(room ?? MOST_WAITING, MOST_WAITING - waiting))
+    }
+    return room
+  }
 }

@@ -1,11 +1,6 @@
 import type { MoveInto } from '../../src/catalogue/catalogue-system.ts'
-import {
-  type CatalogueToMove,
-  type CopiedCatalogue,
-  MOVED_TABLES,
-  type MovedRow,
-  type MovedTable,
-} from '../../src/catalogue/moving.ts'
+import type { CatalogueToMove, CopiedCatalogue, MovedRow } from '../../src/catalogue/moving.ts'
+import type { CopiedTable } from '../../src/catalogue/tables.ts'
 import { HoldfastError } from '../../src/domain/errors.ts'
 import { advanceSequences, insertMoved } from './moved-rows.ts'
 import type { Postgres } from './postgres.ts'
@@ -33,11 +28,12 @@ export function moveIn(
   return database.transaction(async sql => {
     await sql.run('LOCK TABLE nodes IN EXCLUSIVE MODE')
     await checkEmpty(sql, node)
-    const dropped = await dropIndexes(sql)
+    const names = source.tables.map(({ name }) => name)
+    const dropped = await dropIndexes(sql, [...names, 'holds'])
     for (const [table, trigger] of COUNTING) await sql.run(`ALTER TABLE ${table} DISABLE TRIGGER ${trigger}`)
-    const of = MOVED_TABLES.reduce((sum, table) => sum + source.count(table), 0)
+    const of = source.tables.reduce((sum, table) => sum + source.count(table), 0)
     let rows = 0
-    for (const table of MOVED_TABLES) {
+    for (const table of source.tables) {
       for (const batch of source.batches(table)) {
         await insertMoved(
           sql,
@@ -52,7 +48,7 @@ export function moveIn(
     for (const definition of dropped) await sql.run(definition)
     await sql.run('SELECT place_records()')
     for (const [table, trigger] of COUNTING) await sql.run(`ALTER TABLE ${table} ENABLE TRIGGER ${trigger}`)
-    await advanceSequences(sql)
+    await advanceSequences(sql, names)
     await sql.run('ANALYZE')
     const counted = await compare(sql, source)
     await dropUnheld(sql)
@@ -92,22 +88,22 @@ async function checkEmpty(sql: Sql, node: string): Promise<void> {
 }
 
 /** Drops the indexes that enforce no uniqueness. Rebuilding them after the copy is much faster. */
-async function dropIndexes(sql: Sql): Promise<string[]> {
+async function dropIndexes(sql: Sql, tables: readonly string[]): Promise<string[]> {
   await sql.run("SET LOCAL maintenance_work_mem = '256MB'")
   const indexes = await sql.all<{ name: string; definition: string }>(
     `SELECT c.relname AS name, pg_get_indexdef(c.oid) AS definition
      FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid JOIN pg_class t ON t.oid = i.indrelid
      WHERE t.relname = ANY($1) AND t.relnamespace = (SELECT oid FROM pg_namespace WHERE nspname = current_schema()) AND NOT i.indisunique`,
-    [[...MOVED_TABLES, 'holds']],
+    [tables],
   )
   for (const { name } of indexes) await sql.run(`DROP INDEX ${name}`)
   return indexes.map(({ definition }) => definition)
 }
 
 /** Inserts the holds of the copied rows, with their ids from the ledger. */
-async function insertHolds(sql: Sql, table: MovedTable, batch: readonly MovedRow[], node: string): Promise<void> {
-  const isFetch = table === 'fetches'
-  const isRecord = table === 'records' || table === 'removed_records'
+async function insertHolds(sql: Sql, { name }: CopiedTable, batch: readonly MovedRow[], node: string): Promise<void> {
+  const isFetch = name === 'fetches'
+  const isRecord = name === 'records' || name === 'removed_records'
   const held = isRecord ? batch.filter(row => row.root_id !== null) : isFetch ? batch : []
   if (held.length === 0) return
   await sql.run(
@@ -117,22 +113,22 @@ async function insertHolds(sql: Sql, table: MovedTable, batch: readonly MovedRow
       node,
       held.map(row => String(isRecord ? row.id : row.hold_id)),
       held.map(row => (isRecord ? row.root_id : row.held_root_id) as number | null),
-      table === 'removed_records' ? 'kept' : 'used',
+      name === 'removed_records' ? 'kept' : 'used',
     ],
   )
 }
 
-async function compare(sql: Sql, source: CatalogueToMove): Promise<Record<MovedTable, number>> {
-  const counted: Array<[MovedTable, number]> = []
-  for (const table of MOVED_TABLES) {
-    const found = await sql.first<{ count: number }>(`SELECT COUNT(*) AS count FROM ${table}`)
+async function compare(sql: Sql, source: CatalogueToMove): Promise<CopiedCatalogue['rows']> {
+  const counted: Array<[string, number]> = []
+  for (const table of source.tables) {
+    const found = await sql.first<{ count: number }>(`SELECT COUNT(*) AS count FROM ${table.name}`)
     const [copied, expected] = [found?.count ?? 0, source.count(table)]
     if (copied !== expected) {
-      throw new HoldfastError('INTERNAL_ERROR', `${copied} of ${expected} rows of ${table} were copied`)
+      throw new HoldfastError('INTERNAL_ERROR', `${copied} of ${expected} rows of ${table.name} were copied`)
     }
-    counted.push([table, copied])
+    counted.push([table.name, copied])
   }
-  return Object.fromEntries(counted) as Record<MovedTable, number>
+  return Object.fromEntries(counted) as CopiedCatalogue['rows']
 }
 
 /**

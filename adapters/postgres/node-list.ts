@@ -1,6 +1,7 @@
 import type { ListedNode } from '../../src/catalogue/fleet.ts'
 import type { Clock } from '../../src/domain/clock.ts'
 import { NODE_NUMBER } from './backends.ts'
+import type { LostPace } from './lost-pace.ts'
 import { isClaimOf } from './node-claim.ts'
 import { hasEnded, IS_GIVEN_UP } from './node-states.ts'
 import { SILENT_MS } from './own-heartbeats.ts'
@@ -50,11 +51,13 @@ interface Counted {
 export class NodeList {
   readonly #sql: Sql
   readonly #clock: Clock
+  readonly #pace: LostPace
   #counted: { counts: Promise<Counted>; until: number } | null = null
 
-  constructor(sql: Sql, clock: Clock) {
+  constructor(sql: Sql, clock: Clock, pace: LostPace) {
     this.#sql = sql
     this.#clock = clock
+    this.#pace = pace
   }
 
   async list(): Promise<ListedNode[]> {
@@ -64,7 +67,10 @@ export class NodeList {
     ])
     return nodes.map(({ isPending, ...node }) => ({
       ...node,
-      waits: [...(isPending ? [PENDING] : []), ...(counts.waits.get(node.name) ?? []).map(waitOf)],
+      waits: [
+        ...(isPending ? [PENDING] : []),
+        ...(counts.waits.get(node.name) ?? []).map(wait => waitOf(wait, this.#pace.names)),
+      ],
       // The counts may be older than the end of the node.
       records: hasEnded(node.state) ? 0 : (counts.records.get(node.name) ?? 0),
       bytes: hasEnded(node.state) ? 0 : (counts.bytes.get(node.number) ?? 0),
@@ -102,8 +108,10 @@ export class NodeList {
   }
 }
 
-function waitOf({ name, taker, id, count }: Waiting): string {
+/** @param paces tables of features that the changes of records may have to wait for; `''` without any */
+function waitOf({ name, taker, id, count }: Waiting, paces: string): string {
   const records = count === 1 ? '1 record waits' : `${count} records wait`
-  if (taker === name) return `${records} until webhooks have room, or until the content on it is whole`
+  if (taker === name)
+    return `${records} until ${paces === '' ? '' : `${paces} have room, or until `}the content on it is whole`
   return `${records} until ${id ?? taker ?? 'the node of the cluster'} has the content`
 }

@@ -4,9 +4,11 @@ import { fileRules } from '../../src/catalogue/rules/file-rules.ts'
 import { reconciliationRules } from '../../src/catalogue/rules/reconciliation-rules.ts'
 import { stopRules } from '../../src/catalogue/rules/stop-rules.ts'
 import type { NodeWork, SharedContent } from '../../src/catalogue/shared-catalogue.ts'
+import type { CatalogueTable } from '../../src/catalogue/tables.ts'
 import { type Clock, systemClock } from '../../src/domain/clock.ts'
 import type { CatalogueHolds } from '../../src/ledger/catalogue-holds.ts'
 import { backendsOf } from './backends.ts'
+import { LostPace } from './lost-pace.ts'
 import { PostgresNodeWork } from './node-work.ts'
 import type { Postgres } from './postgres.ts'
 import { PostgresDriver } from './postgres-driver.ts'
@@ -18,21 +20,29 @@ import { postgresRecords } from './postgres-records.ts'
 import { PostgresRetirements } from './postgres-retirements.ts'
 import { SharedHolds } from './shared-holds.ts'
 
+/** This node. Holds are stored with its name, and its number is part of the numbers of its backends. */
+interface OwnNode {
+  name: string
+  number: number
+  clock?: Clock
+  /** The tables of features. */
+  tables?: readonly CatalogueTable[]
+}
+
 /**
  * Returns the stores of records. The caller owns the ledger and the migrated database.
  *
- * @param node this node; holds are stored with its name, and its number is part of its backends' numbers
  * @param external the numbers of the external backends, each of which needs placements
  */
 export function postgresContent(
   database: Postgres,
   ledger: CatalogueHolds,
-  { name, number, clock = systemClock }: { name: string; number: number; clock?: Clock },
+  { name, number, clock = systemClock, tables = [] }: OwnNode,
   external: ReadonlySet<number> = new Set(),
 ): { content: SharedContent; work: NodeWork; offers: Offers; retirements: Retirements } {
   const backend = backendsOf(number)
   const holds = new SharedHolds(database, ledger, name, backend)
-  const parts = { database, ledger, holds, external }
+  const parts = { database, ledger, holds, external, pace: new LostPace(tables) }
   const driver = new PostgresDriver(database)
   const reconciliation = new PostgresReconciliation(parts)
   const content = {

@@ -8,7 +8,6 @@ import { checkTransition } from '../../src/domain/pin-status.ts'
 import type { PlacedHold } from './begun-holds.ts'
 import { ContentChange, type ContentParts } from './content-change.ts'
 import { beginFetch, fetchParts } from './fetch-parts.ts'
-import { roomFor } from './lost-pace.ts'
 import { LostRemains } from './lost-remains.ts'
 import { runRule } from './postgres-driver.ts'
 import { lockRecords } from './record-rows.ts'
@@ -77,7 +76,7 @@ export class PostgresLostContent implements LostContent {
     let left = lost.length - own.length
     let taken = 0
     for (const [accountId, records] of Map.groupBy(own, one => one.accountId)) {
-      const room = await roomFor(this.#sql, accountId, records.length)
+      const room = await this.#parts.pace.roomFor(this.#sql, accountId, records.length)
       left += records.length - room
       taken += room
       const ids = records.slice(0, room).map(({ id }) => id)

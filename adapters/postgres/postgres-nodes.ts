@@ -1,8 +1,10 @@
 import type { FleetNodes, KnownNode, ListedNode, LostRecord } from '../../src/catalogue/fleet.ts'
 import type { Page, PageRequest } from '../../src/catalogue/page.ts'
+import type { CatalogueTable } from '../../src/catalogue/tables.ts'
 import type { Clock } from '../../src/domain/clock.ts'
 import { beginRetirement } from './begin-retirement.ts'
 import { forgetNode } from './forget-node.ts'
+import { LostPace } from './lost-pace.ts'
 import { lostRecords } from './lost-records.ts'
 import { isThereAfter, NodeList } from './node-list.ts'
 import { HAS_ENDED, READS_FRAMES } from './node-states.ts'
@@ -22,11 +24,12 @@ export class Nodes implements FleetNodes {
   readonly #listed: NodeList
   readonly #beats = new OwnHeartbeats()
 
-  constructor(database: Postgres, clock: Clock, name: string) {
+  /** @param tables the tables of features */
+  constructor(database: Postgres, clock: Clock, name: string, tables: readonly CatalogueTable[] = []) {
     this.#database = database
     this.#clock = clock
     this.#name = name
-    this.#listed = new NodeList(database.reading, clock)
+    this.#listed = new NodeList(database.reading, clock, new LostPace(tables))
   }
 
   /** Sends a heartbeat at once, then at a fixed interval. Calls `onBeat` after each attempt, even a failed one. */

@@ -7,7 +7,6 @@ import { isHoldfastError } from '../../src/domain/errors.ts'
 import type { DagIdentity } from '../../src/ipld/cid.ts'
 import { BACKEND_ID } from './backends.ts'
 import type { ContentParts } from './content-change.ts'
-import { roomForWhole } from './lost-pace.ts'
 import { IS_GIVEN_UP } from './node-states.ts'
 import { assignOffers, endOffers, findTakers, IS_REMOVED } from './offer-takers.ts'
 import { PostgresDriver } from './postgres-driver.ts'
@@ -135,7 +134,8 @@ export class PostgresOffers implements Offers {
       if (await this.#endIfSound(offer)) return { isEnded: true, changes: [] }
       const record = await this.#sql.first<CatalogueRecord>(TAKEN, [offer.recordId, offer.node])
       // Another node may have ended the offer, because it has the content.
-      if (record === undefined || (await roomForWhole(this.#sql, record.accountId)) === 0) return NOTHING
+      if (record === undefined || (await this.#parts.pace.roomForWhole(this.#sql, record.accountId)) === 0)
+        return NOTHING
       const changes = await this.#mend([{ record, kind: repairOf(record), backendId }], now)
       // A record that has changed during the repair is repaired by the next attempt.
       return { isEnded: await this.#endIfSound(offer), changes }
@@ -164,12 +164,12 @@ export class PostgresOffers implements Offers {
     return true
   }
 
-  /** Divides records whose content this node has. It offers the later ones to itself, until webhooks have room. */
+  /** Divides records whose content this node has. It offers the later ones to itself, until waiting deliveries are sent. */
   async #paced(wrong: readonly WrongRecord[]): Promise<{ first: WrongRecord[]; later: OfferedRecord[] }> {
     const first: WrongRecord[] = []
     const later: OfferedRecord[] = []
     for (const [accountId, records] of Map.groupBy(wrong, ({ record }) => record.accountId)) {
-      const room = await roomForWhole(this.#sql, accountId)
+      const room = await this.#parts.pace.roomForWhole(this.#sql, accountId)
       first.push(...records.slice(0, room))
       for (const { record, backendId } of records.slice(room)) {
         const root = this.#parts.ledger.find(backendId, record)

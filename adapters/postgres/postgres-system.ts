@@ -23,8 +23,8 @@ function connected(database: Postgres): ConnectedCatalogue {
     isKnownTo: node => isKnownTo(database, node),
     access: node => postgresAccess(database, node),
     signIn: sealing => postgresSignIn(database, sealing),
-    sealed: () => sealedIn(database),
-    forgetSealed: () => forgetSealed(database),
+    sealed: tables => sealedIn(database, tables),
+    forgetSealed: tables => forgetSealed(database, tables),
     close: () => database.close(),
   }
 }

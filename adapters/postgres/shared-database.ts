@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import type { PoolClient } from 'pg'
 import type { NodeName, SharedCatalogue, SharedOptions } from '../../src/catalogue/shared-catalogue.ts'
-import type { Clock } from '../../src/domain/clock.ts'
 import { HoldfastError } from '../../src/domain/errors.ts'
 import { accountVersions } from './account-versions.ts'
 import { CredentialChanges } from './credential-changes.ts'
@@ -33,7 +32,7 @@ export async function openShared(options: SharedOptions, name: NodeName): Promis
   const database = await openMigrated({ url: options.url, onOutage: error => outage.failed(error) })
   let connection: PoolClient | null = null
   try {
-    const { clock, openKey } = options
+    const { clock, openKey, tables } = options
     await agreeOnKey(database, openKey)
     connection = await database.connection()
     const former = name.known === null ? null : new NodeClaim(name.known)
@@ -51,12 +50,14 @@ export async function openShared(options: SharedOptions, name: NodeName): Promis
     connection = null
     await changes.start(first)
     const fleet =
-      options.address === null ? null : { nodes: new Nodes(database, clock, node.name), secret, run, load: loadFleet }
+      options.address === null
+        ? null
+        : { nodes: new Nodes(database, clock, node.name, tables), secret, run, load: loadFleet }
     const close = async (): Promise<void> => {
       await changes.stop()
       await database.close()
     }
-    return { ...storesIn(database, node, clock), node, changes, past, fleet, close }
+    return { ...storesIn(database, node, options), node, changes, past, fleet, close }
   } catch (error) {
     connection?.release(true)
     await database.close()
@@ -70,12 +71,16 @@ async function loadFleet(): Promise<object> {
 
 type Stores = Pick<SharedCatalogue, 'access' | 'takedowns' | 'places' | 'content' | 'census' | 'signIn' | 'versions'>
 
-function storesIn(database: Postgres, node: SharedCatalogue['node'], clock: Clock): Stores {
+function storesIn(
+  database: Postgres,
+  node: SharedCatalogue['node'],
+  { clock, tables }: Pick<SharedOptions, 'clock' | 'tables'>,
+): Stores {
   return {
     access: postgresAccess(database, node.name),
     takedowns: new PostgresTakedowns(database),
     places: new PostgresPlaces(database),
-    content: (ledger, external) => postgresContent(database, ledger, { ...node, clock }, external),
+    content: (ledger, external) => postgresContent(database, ledger, { ...node, clock, tables }, external),
     census: ledger => new PostgresCensus(database, ledger),
     signIn: sealing => postgresSignIn(database, sealing),
     versions: accountVersions(database),

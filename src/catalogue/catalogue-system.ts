@@ -4,6 +4,7 @@ import type { CatalogueToMove, CopiedCatalogue, MoveProgress } from './moving.ts
 import type { AccessStores } from './rules/access-stores.ts'
 import type { NodeName, SharedCatalogue, SharedOptions } from './shared-catalogue.ts'
 import type { SharedSignIn } from './sign-in.ts'
+import type { CatalogueTable, LostNames } from './tables.ts'
 
 /** A database system that stores catalogues. The engine and the adapters change together. */
 export interface CatalogueSystem {
@@ -49,17 +50,13 @@ interface CatalogueConnection {
 
 export interface ConnectedCatalogue extends CatalogueConnection {
   access(node: string): AccessStores
-  sealed(): Promise<SealedSecrets>
+  sealed(tables: readonly CatalogueTable[]): Promise<SealedSecrets>
   /** Deletes all sealed secrets, including the keys that sign sessions. The catalogue then accepts any sealing key. */
-  forgetSealed(): Promise<void>
+  forgetSealed(tables: readonly CatalogueTable[]): Promise<void>
 }
 
-/** The accounts and webhooks with sealed secrets. */
-export interface SealedSecrets {
-  /** Emails of accounts with a second factor. */
-  secondFactors: string[]
-  /** URLs of webhooks. */
-  webhooks: string[]
+/** The names of what has sealed secrets. */
+export interface SealedSecrets extends LostNames {
   /** Number of data directories that use the sealing key. */
   nodes: number
 }

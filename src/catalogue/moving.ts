@@ -1,3 +1,5 @@
+import type { CopiedTable } from './tables.ts'
+
 /** A table that a move copies. */
 export type MovedTable =
   | 'accounts'
@@ -15,44 +17,23 @@ export type MovedTable =
   | 'bulk_changes'
   | 'removed_records'
   | 'placements'
+  // feature: webhooks
   | 'webhooks'
   | 'deliveries'
+  // end
   | 'jobs'
   | 'egress'
-  | 'audit'
-
-/** All moved tables, in the order of copying. */
-export const MOVED_TABLES: readonly MovedTable[] = [
-  ...([
-    'accounts',
-    'api_keys',
-    'sessions',
-    'second_factors',
-    'password_links',
-    'identities',
-    'recovery_codes',
-  ] as const),
-  ...([
-    'roots',
-    'root_files',
-    'fetches',
-    'records',
-    'removals',
-    'bulk_changes',
-    'removed_records',
-    'placements',
-  ] as const),
-  // Copied after the records, so that copying records triggers no webhook.
-  ...(['webhooks', 'deliveries', 'jobs', 'egress', 'audit'] as const),
-]
+  | 'audit' // feature: audit
 
 /** A row, with the column names of the target database. Booleans are numbers, and lists are JSON text. */
 export type MovedRow = Readonly<Record<string, string | number | null | Uint8Array>>
 
 export interface CatalogueToMove {
-  count(table: MovedTable): number
+  /** The tables that move, in the order of copying. */
+  readonly tables: readonly CopiedTable[]
+  count(table: CopiedTable): number
   /** Returns all rows in insertion order, in batches of a few hundred. */
-  batches(table: MovedTable): Iterable<MovedRow[]>
+  batches(table: CopiedTable): Iterable<MovedRow[]>
 }
 
 /** The progress of a move. */

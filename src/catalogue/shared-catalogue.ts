@@ -10,6 +10,7 @@ import type { Offers, SetBack } from './offers.ts'
 import type { Retirements } from './retirements.ts'
 import type { AccessStores } from './rules/access-stores.ts'
 import type { SharedSignIn } from './sign-in.ts'
+import type { CatalogueTable } from './tables.ts'
 import type { TakedownRows } from './takedown-rows.ts'
 
 /** The catalogue of an engine in an external database, which other nodes may share. */
@@ -77,6 +78,8 @@ export interface SharedOptions {
   address: NodeAddress | null
   /** The node of each cluster, in the configuration of this node. */
   clusterNodes: Readonly<Record<string, string>>
+  /** The tables of features. */
+  tables: readonly CatalogueTable[]
 }
 
 /** Receives the start and the end of each outage of the database. */

@@ -19,7 +19,12 @@ export interface RequestObservation {
 
 /** Work that has ended, for a trace. No field holds a URL, header, body, address or credential. */
 export interface FinishedWork {
-  kind: 'request' | 'fetch' | 'webhook delivery' | 'backup' | 'collection'
+  kind:
+    | 'request'
+    | 'fetch'
+    | 'webhook delivery' // feature: webhooks
+    | 'backup'
+    | 'collection'
   /** Ms since the epoch. A request ends when its response has been sent. */
   startedAt: number
   endedAt: number

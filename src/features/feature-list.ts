@@ -1,3 +1,5 @@
+import { coreTables } from '../catalogue/core-tables.ts'
+import type { CatalogueTable } from '../catalogue/tables.ts'
 import { audit } from './audit/declaration.ts'
 import type { Feature } from './feature.ts'
 import { loaded } from './feature.ts'
@@ -12,3 +14,9 @@ export const features: readonly Feature[] = [
   },
   { ...webhooks, load: async () => loaded((await import('./webhooks/webhooks-module.ts')).webhooksModule) },
 ]
+
+/** The tables of all features. */
+export const featureTables: readonly CatalogueTable[] = features.flatMap(({ tables = [] }) => tables)
+
+/** All tables of both databases. Those of the core are copied first, so that copied records give a feature no work. */
+export const allTables: readonly CatalogueTable[] = [...coreTables, ...featureTables]

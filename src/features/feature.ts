@@ -1,4 +1,5 @@
 import type { RuleHost } from '../catalogue/rules/access-stores.ts'
+import type { CatalogueTable } from '../catalogue/tables.ts'
 import type { CompleteConfig } from '../config/config.ts'
 import type { ContractRoute } from '../contract/contract-route.ts'
 import type { AddedRoutes } from '../contract/routes.ts'
@@ -13,6 +14,8 @@ import type { AuditSink } from '../http/audited-request.ts'
 export interface Declaration {
   /** Name of its room in `src/features`. */
   readonly name: string
+  /** Its tables. Default: none. */
+  readonly tables?: readonly CatalogueTable[]
   /** When the module has work although nothing calls it. Undefined for a feature that only answers requests. */
   readonly due?: {
     /** Returns when the next work is due, in ms since the epoch; null without work. */

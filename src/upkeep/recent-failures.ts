@@ -27,7 +27,7 @@ const SAFE_FIELDS = new Set([
   'jobs',
   'job',
   'backend',
-  'webhook',
+  'webhook', // feature: webhooks
   'files',
   'event',
 ])

@@ -15,6 +15,7 @@ import { HoldfastError } from '../domain/errors.ts'
 import { checkFields, type Fields } from '../domain/known-fields.ts'
 import { silentLogger } from '../domain/logger.ts'
 import type { Sealing } from '../domain/sealing.ts'
+import { allTables } from '../features/feature-list.ts'
 import { catalogueNode } from '../ledger/catalogue-node.ts'
 import { openDataKey, openFleetKey } from '../storage/data-key.ts'
 import { Database } from '../storage/database.ts'
@@ -90,7 +91,7 @@ async function move(parts: Move): Promise<MovedCatalogue> {
 }
 
 async function copy({ database, target, directory, onProgress }: Move): Promise<CopiedCatalogue> {
-  const source = new SqliteMovedCatalogue(database)
+  const source = new SqliteMovedCatalogue(database, allTables)
   const sealing = openDataKey(database, directory)
   await sealAll(database, sealing)
   const node = nameOf(database)
@@ -126,7 +127,7 @@ async function sealAll(database: Database, sealing: Sealing): Promise<void> {
 }
 
 function remove(database: Database, onProgress: (progress: MoveProgress) => void): number {
-  const source = new SqliteMovedCatalogue(database)
+  const source = new SqliteMovedCatalogue(database, allTables)
   const of = source.left()
   database.setDurable(false)
   let rows = 0

@@ -3,6 +3,7 @@ import type { CatalogueDatabase } from '../catalogue/catalogue-adapter.ts'
 import { loadSystem } from '../catalogue/catalogue-system.ts'
 import type { OutageReport, SharedCatalogue } from '../catalogue/shared-catalogue.ts'
 import { HoldfastError } from '../domain/errors.ts'
+import { featureTables } from '../features/feature-list.ts'
 import { catalogueNode, formerNodes, nameAgain } from '../ledger/catalogue-node.ts'
 import { CataloguePastTable } from '../ledger/catalogue-past.ts'
 import { checkDataKey, openDataKey, openFleetKey } from '../storage/data-key.ts'
@@ -40,7 +41,18 @@ export async function openSharedCatalogue(
   const { url, adapter } = catalogueDatabase
   const system = await loadSystem(adapter)
   return system.open(
-    { url, clock, outages, openKey, newSecret, past, onProblem, onRefusal, ...placeOf({ config, clusters }) },
+    {
+      url,
+      clock,
+      outages,
+      openKey,
+      newSecret,
+      past,
+      onProblem,
+      onRefusal,
+      tables: featureTables,
+      ...placeOf({ config, clusters }),
+    },
     { ...nameOf(database, config), make },
   )
 }

@@ -94,7 +94,7 @@ export function makePins(setup: Setup, below: Below, load: Loaders) {
   const ownAccount = ownAccountOf(setup, below.access)
   const service = new PinService({ ...makers, sweeper, scheduler, records, bulk, clock, changes, activity, ownAccount })
   const accountRemoval = new AccountRemoval({
-    accounts: storage.catalogue.accounts,
+    accounts: { ...storage.catalogue.accounts, purge: storage.purge },
     bulk,
     pins: service,
     clock,

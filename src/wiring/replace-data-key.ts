@@ -1,19 +1,14 @@
 import { join, resolve } from 'node:path'
 import type { Datastore, Key } from 'interface-datastore'
 import { type CatalogueAdapter, type CatalogueDatabase, catalogueDatabase } from '../catalogue/catalogue-adapter.ts'
-import type { SealedSecrets } from '../catalogue/catalogue-system.ts'
-import {
-  forgetRefreshTokens,
-  forgetSecondFactors,
-  forgetWebhooks,
-  secondFactorsIn,
-  webhooksIn,
-} from '../catalogue/sqlite/sealed-with-lost-key.ts'
+import { forgetLost, lostIn } from '../catalogue/sqlite/sealed-with-lost-key.ts'
+import type { LostNames } from '../catalogue/tables.ts'
 import { ownDataDirectory } from '../disk/data-directory.ts'
 import { DATA_KEY, DATABASE } from '../disk/file-names.ts'
 import { HoldfastError } from '../domain/errors.ts'
 import { checkFields, type Fields } from '../domain/known-fields.ts'
 import { silentLogger } from '../domain/logger.ts'
+import { allTables } from '../features/feature-list.ts'
 import { catalogueNode } from '../ledger/catalogue-node.ts'
 import { PRIVATE_KEYS } from '../network/sealed-datastore.ts'
 import { dataKeyProblem, replaceKeyFile as replaceKey } from '../storage/data-key.ts'
@@ -29,8 +24,10 @@ export interface LostSecrets {
    * password.
    */
   secondFactors: string[]
+  // feature: webhooks
   /** URLs of the webhooks that the replacement removes. */
   webhooks: string[]
+  // end
   /** Names of the node's private keys. If `self` is among them, the node gets a new peer id. */
   privateKeys: string[]
   /** True if the secrets were deleted and a new key was created. */
@@ -65,18 +62,14 @@ export async function replacedDataKey(dataDir: string, options: ReplaceDataKeyOp
       try {
         const keys = await privateKeysIn(datastore)
         const privateKeys = keys.map(key => key.toString().slice(PRIVATE_KEYS.length))
-        const { secondFactors, webhooks } = await catalogue.sealed()
+        const lost = await catalogue.sealed()
         if (forgetSecrets) {
           // Replace the key last. If an earlier step fails, the whole replacement can be repeated.
           for (const key of keys) await datastore.delete(key)
           await catalogue.forget()
-          replaceKey(database, directory, () => {
-            forgetSecondFactors(database)
-            forgetWebhooks(database)
-            forgetRefreshTokens(database)
-          })
+          replaceKey(database, directory, () => forgetLost(database, allTables))
         }
-        return { problem, secondFactors, webhooks, privateKeys, replaced: forgetSecrets }
+        return { problem, ...lost, privateKeys, replaced: forgetSecrets }
       } finally {
         await catalogue.close()
       }
@@ -89,7 +82,7 @@ export async function replacedDataKey(dataDir: string, options: ReplaceDataKeyOp
 }
 
 interface SealingCatalogue {
-  sealed(): Promise<Pick<LostSecrets, 'secondFactors' | 'webhooks'>>
+  sealed(): Promise<LostNames>
   /** Does nothing for SQLite, because replacing the key also deletes the secrets in SQLite. */
   forget(): Promise<void>
   close(): Promise<void>
@@ -98,8 +91,7 @@ interface SealingCatalogue {
 async function openCatalogue(database: Database, outside: CatalogueDatabase | null): Promise<SealingCatalogue> {
   if (catalogueNode(database) === null) {
     const nothing = async (): Promise<void> => undefined
-    const sealed = async () => ({ secondFactors: secondFactorsIn(database), webhooks: webhooksIn(database) })
-    return { sealed, forget: nothing, close: nothing }
+    return { sealed: async () => lostIn(database, allTables), forget: nothing, close: nothing }
   }
   if (outside === null) {
     throw new HoldfastError(
@@ -108,12 +100,12 @@ async function openCatalogue(database: Database, outside: CatalogueDatabase | nu
     )
   }
   const { catalogue } = await connectCatalogue(database, outside)
-  const sealed = async (): Promise<SealedSecrets> => {
-    const found = await catalogue.sealed()
-    if (found.nodes === 1) return found
+  const sealed = async (): Promise<LostNames> => {
+    const { nodes, ...found } = await catalogue.sealed(allTables)
+    if (nodes === 1) return found
     throw new HoldfastError('CONFLICT', 'other nodes have the key: copy data.key from one of them')
   }
-  return { sealed, forget: () => catalogue.forgetSealed(), close: () => catalogue.close() }
+  return { sealed, forget: () => catalogue.forgetSealed(allTables), close: () => catalogue.close() }
 }
 
 async function privateKeysIn(datastore: Datastore): Promise<Key[]> {

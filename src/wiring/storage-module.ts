@@ -3,6 +3,7 @@ import type { Census } from '../catalogue/census.ts'
 import type { Offers } from '../catalogue/offers.ts'
 import type { Retirements } from '../catalogue/retirements.ts'
 import type { RuleHost } from '../catalogue/rules/access-stores.ts'
+import { purgeTables } from '../catalogue/rules/account-rules.ts'
 import type { NodeWork } from '../catalogue/shared-catalogue.ts'
 import type { SharedSignIn } from '../catalogue/sign-in.ts'
 import { CensusTable } from '../catalogue/sqlite/census-table.ts'
@@ -10,6 +11,7 @@ import { sqliteAccess } from '../catalogue/sqlite/sqlite-access.ts'
 import { sqliteContent } from '../catalogue/sqlite/sqlite-content.ts'
 import { DiskReserve } from '../content/disk-reserve.ts'
 import { type AnswerVersions, ownVersions } from '../contract/remembered-answers.ts'
+import { featureTables } from '../features/feature-list.ts'
 import { Announcements } from '../ledger/announcements.ts'
 import { BlockTable } from '../ledger/block-table.ts'
 import { DEFAULT_BACKEND_ID } from '../ledger/blocks.ts'
@@ -53,6 +55,9 @@ export function makeStorage(setup: Setup, stores: Stores) {
     catalogue,
     /** Runs the rules of features. */
     rules,
+    /** Removes some rows of an account that is marked as deleted. Returns whether there may be more. */
+    purge: async (id: string, limit: number): Promise<boolean> =>
+      (await catalogue.accounts.purge(id, limit)) || purgeTables(rules.driver, featureTables, { id, limit }),
     census,
     signIn,
     credentialsVersion,

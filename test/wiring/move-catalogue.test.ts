@@ -4,7 +4,8 @@ import { cp } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { postgres } from '../../adapters/postgres/index.ts'
-import { MOVED_TABLES } from '../../src/catalogue/moving.ts'
+import { movedTables } from '../../src/catalogue/tables.ts'
+import { allTables } from '../../src/features/feature-list.ts'
 import { createEngine, type MoveProgress, moveCatalogue } from '../../src/index.ts'
 import { collect } from '../support/bytes.ts'
 import { type Filled, factsOf, fillDirectory, signIn } from '../support/filled-directory.ts'
@@ -45,7 +46,8 @@ describe('a catalogue that moves into PostgreSQL', needsPostgres, () => {
       const database = await server.fresh()
       const there = withDatabase(dataDir, db => {
         const count = (table: string) => db.prepare<[], { count: number }>(`SELECT COUNT(*) AS count FROM ${table}`)
-        return Object.fromEntries(MOVED_TABLES.map(table => [table, count(table).get()?.count]))
+        const moved = movedTables(allTables)
+        return Object.fromEntries(moved.map(({ name }) => [name, count(name).get()?.count]))
       })
       expect(there).toMatchObject({ second_factors: 1, recovery_codes: 10, webhooks: 1, root_files: 1_200, fetches: 1 })
       const { copied } = await moveCatalogue({ catalogue: postgres, dataDir, to: database })

@@ -7,8 +7,12 @@ export interface Exception {
 
 const NO_PROSE = 'a style sheet, markup or a program is no prose'
 
+const COLUMNS = 'a list of columns is no prose'
+
 export const EXCEPTIONS: Exception[] = [
-  { path: 'adapters/postgres/moved-rows.ts', text: ' bigint, ', reason: 'a list of columns is no prose' },
+  { path: 'src/catalogue/core-tables.ts', text: ' bigint, ', reason: COLUMNS },
+  { path: 'src/features/audit/declaration.ts', text: ' bigint, ', reason: COLUMNS },
+  { path: 'src/features/webhooks/declaration.ts', text: ' bigint, ', reason: COLUMNS },
   {
     path: 'adapters/console/page/content/add-content.ts',
     text: 'folders here',

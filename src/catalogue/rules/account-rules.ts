@@ -1,6 +1,8 @@
 import type { Account, AccountChanges, AccountStore } from '../account-store.ts'
+import { coreTables } from '../core-tables.ts'
+import type { CatalogueTable } from '../tables.ts'
 import { account, LIVE_ACCOUNT, LOCKED_ACCOUNT } from './account-rows.ts'
-import { deleteSome, either, SEQ } from './dialect.ts'
+import { either, SEQ } from './dialect.ts'
 import { type CatalogueDriver, first, type Rule, run } from './driver.ts'
 import { DROP_IDENTITIES, identityLinkRules } from './identity-link-rules.ts'
 import { DROP_LINK, passwordLinkRules } from './password-link-rules.ts'
@@ -47,8 +49,6 @@ const MARK_DELETED = sql`
   WHERE id = :id`
 const DELETED = sql<{ id: string }>`
   SELECT id FROM accounts WHERE deleted_at IS NOT NULL ORDER BY deleted_at LIMIT :limit`
-const purgeOf = (table: string) => deleteSome(table, fragment`WHERE account_id = :id LIMIT :limit`)
-const [PURGE_KEYS, PURGE_SESSIONS, PURGE_WEBHOOKS] = [purgeOf('api_keys'), purgeOf('sessions'), purgeOf('webhooks')]
 const FORGET = sql`
   DELETE FROM accounts WHERE id = :id AND deleted_at IS NOT NULL
     AND NOT EXISTS (SELECT 1 FROM api_keys WHERE account_id = accounts.id)
@@ -80,7 +80,7 @@ export function accountRules(driver: CatalogueDriver): AccountStore {
     replacePassword: async (id, former, hash) => (await driver.run(REPLACE_PASSWORD, { id, former, hash })) > 0,
     markDeleted: (id, now) => driver.transaction(() => markDeleted(id, now)),
     deleted: async limit => (await driver.all(DELETED, { limit })).map(({ id }) => id),
-    purge: (id, limit) => driver.transaction(() => purge(id, limit)),
+    purge: (id, limit) => purgeTables(driver, coreTables, { id, limit }),
     forget: async id => (await driver.run(FORGET, { id })) > 0,
   }
 }
@@ -130,11 +130,20 @@ function* isLastOwner({ id, role, disabled }: Account): Rule<boolean> {
   return role === 'owner' && !disabled && (yield* first(OTHER_OWNER, { id })) === null
 }
 
-function* purge(id: string, limit: number): Rule<boolean> {
-  if ((yield* first(GET, { id })) !== null) return false
-  const keys = yield* run(PURGE_KEYS, { id, limit })
-  const sessions = yield* run(PURGE_SESSIONS, { id, limit })
-  // Delete only one webhook per call, because the database also deletes all its deliveries.
-  const webhooks = yield* run(PURGE_WEBHOOKS, { id, limit: 1 })
-  return keys === limit || sessions === limit || webhooks > 0
+/** Removes some rows of an account that is marked as deleted, and returns whether there may be more. */
+export function purgeTables(
+  driver: CatalogueDriver,
+  tables: readonly CatalogueTable[],
+  { id, limit }: { id: string; limit: number },
+): Promise<boolean> {
+  return driver.transaction(function* () {
+    if ((yield* first(GET, { id })) !== null) return false
+    let isMore = false
+    for (const { purge } of tables) {
+      if (purge === undefined) continue
+      const most = purge.most ?? limit
+      isMore = (yield* run(purge.rows, { id, limit: most })) === most || isMore
+    }
+    return isMore
+  })
 }

@@ -53,3 +53,8 @@ export function deleteSome(table: string, which: Fragment): RuleStatement {
   const postgres = fragment`id = ANY(ARRAY(SELECT id FROM ${table} ${which}))`
   return sql`DELETE FROM ${table} WHERE ${either(sqlite.sqlite, postgres.postgres)}`
 }
+
+/** Returns the statement that deletes some rows of an account in a table, for the declaration of the table. */
+export function purgeOf(table: string): RuleStatement {
+  return deleteSome(table, fragment`WHERE account_id = :id LIMIT :limit`)
+}

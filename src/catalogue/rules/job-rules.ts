@@ -4,15 +4,18 @@ import { type CatalogueDriver, first, type Rule, run } from './driver.ts'
 import { type Columns, type Fragment, fragment, type RuleStatement, sql } from './statement.ts'
 
 /** Each kind has a table of job states. The key of a job is the id of its row in this table. */
-export type JobName = 'fetch' | 'placement' | 'delivery' | 'bulk'
+export type JobName =
+  | 'fetch'
+  | 'placement'
+  | 'delivery' // feature: webhooks
+  | 'bulk'
 
 /** Times are milliseconds since the epoch. */
 export interface NewJob {
   kind: JobName
   key: number
   /**
-   * The name of a node for fetches, the number of a backend for placements; empty for deliveries and bulk changes, which
-   * any node may run.
+   * The name of a node for fetches, the number of a backend for placements; empty for jobs that any node may run.
    */
   queue: string
   accountId: string

@@ -14,7 +14,7 @@ export interface AccountRemovalParts {
   logger: Logger
 }
 
-/** Keys, sessions and webhooks that one step removes. */
+/** Rows of each table that one step removes. */
 const BATCH = 50
 const MOST_ACCOUNTS = 1_000
 /**

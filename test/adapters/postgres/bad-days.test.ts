@@ -1,4 +1,5 @@
 import { describe, expect, test, vi } from 'vitest'
+import { LostPace } from '../../../adapters/postgres/lost-pace.ts'
 import { migrate } from '../../../adapters/postgres/migrate.ts'
 import { Postgres } from '../../../adapters/postgres/postgres.ts'
 import { PostgresReconciliation } from '../../../adapters/postgres/postgres-reconciliation.ts'
@@ -163,7 +164,7 @@ describe('a catalogue in PostgreSQL under failures', needsPostgres, () => {
     await withNode(database, 'here', async node => {
       await commit(node, [record('r1')])
       const holds = new SharedHolds(database, node.ledger, 'here', id => id)
-      const parts = { database, ledger: node.ledger, holds, external: new Set<number>() }
+      const parts = { database, ledger: node.ledger, holds, external: new Set<number>(), pace: new LostPace([]) }
       await new PostgresReconciliation(parts).release([await node.holdOf('r1')], false)
       expect([await holdStates(), holdsIn(node.ledger).length]).toEqual([['used'], 1])
     })

@@ -4,6 +4,7 @@ import { postgresAccess } from '../../../adapters/postgres/postgres-access.ts'
 import { postgresContent } from '../../../adapters/postgres/postgres-content.ts'
 import type { Offers } from '../../../src/catalogue/offers.ts'
 import type { Retirements } from '../../../src/catalogue/retirements.ts'
+import { featureTables } from '../../../src/features/feature-list.ts'
 import { BlockTable } from '../../../src/ledger/block-table.ts'
 import { CatalogueHolds } from '../../../src/ledger/catalogue-holds.ts'
 import { Claims } from '../../../src/ledger/claims.ts'
@@ -54,7 +55,12 @@ export function withNode(
     const holds = new Holds(db, roots)
     const blocks = new BlockTable(db)
     const ledger = new CatalogueHolds({ roots, holds, blocks, claims: new Claims(db, blocks, queue), queue })
-    const { content, offers, retirements } = postgresContent(database, ledger, { name, number }, EXTERNAL)
+    const { content, offers, retirements } = postgresContent(
+      database,
+      ledger,
+      { name, number, tables: featureTables },
+      EXTERNAL,
+    )
     try {
       await run({
         ...accessOf(database, name),
@@ -76,7 +82,7 @@ export function byOther(database: Postgres, node: TestNode, name: string, number
   return {
     ...node,
     ...accessOf(database, name),
-    ...postgresContent(database, node.ledger, { name, number }, EXTERNAL).content,
+    ...postgresContent(database, node.ledger, { name, number, tables: featureTables }, EXTERNAL).content,
   }
 }
 

@@ -4,11 +4,14 @@ import { migrate } from '../../../adapters/postgres/migrate.ts'
 import { moveIn } from '../../../adapters/postgres/move-in.ts'
 import { Postgres } from '../../../adapters/postgres/postgres.ts'
 import { migrations } from '../../../adapters/postgres/schema.ts'
-import { MOVED_TABLES, type MovedTable } from '../../../src/catalogue/moving.ts'
 import { SqliteMovedCatalogue } from '../../../src/catalogue/sqlite/moved-catalogue.ts'
+import { type CopiedTable, movedTables } from '../../../src/catalogue/tables.ts'
+import { allTables } from '../../../src/features/feature-list.ts'
 import { Database, type SqlValue } from '../../../src/storage/database.ts'
 import { needsPostgres, startPostgres, type TestPostgres } from '../../support/postgres-server.ts'
 import { withTempDir } from '../../support/temp-dir.ts'
+
+const MOVED = movedTables(allTables)
 
 type Row = Record<string, SqlValue>
 
@@ -72,23 +75,6 @@ const ONLY_POSTGRES: Readonly<Record<string, unknown>> = {
   ...{ 'jobs.leased_by': null, 'jobs.leased_until': null },
 }
 
-/** SQLite tables that stay: those of the ledger, and derived ones. */
-const STAYING = [
-  ...['deletion_stops', 'released_bytes'],
-  ...['backends', 'blocks', 'catalogue_move', 'catalogue_node', 'catalogue_past', 'counters', 'data_key', 'garbage'],
-  ...[
-    'holds',
-    'root_blocks',
-    'search_lists',
-    'search_pending',
-    'search_runs',
-    'small_blocks',
-    'verification',
-    'withheld',
-  ],
-  ...['announced_as', 'cluster_checks', 'node_identity', 'reach_walks', 'reached', 'withheld_links'],
-]
-
 /** Tables that only PostgreSQL has, with their rows after the move. */
 const NEW_TABLES = {
   ...{
@@ -121,19 +107,12 @@ describe('a moved catalogue', needsPostgres, () => {
   test('has every column of every table unchanged', async () => {
     await withTempDir(async directory => {
       const sqlite = new Database(join(directory, 'holdfast.db'))
-      const tables = sqlite
-        .prepare<[], { name: string }>(
-          `SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%' AND name NOT LIKE 'record_search%'
-           ORDER BY name`,
-        )
-        .all()
-      expect(tables.map(({ name }) => name)).toEqual([...MOVED_TABLES, ...STAYING].toSorted())
-      const rows = new Map<MovedTable, Row>()
+      const rows = new Map<string, Row>()
       for (const { name } of sqlite.prepare<[], { name: string }>(ALL_TRIGGERS).all()) {
         sqlite.prepare(`DROP TRIGGER ${name}`).run()
       }
-      for (const table of MOVED_TABLES) rows.set(table, fill(sqlite, table))
-      const moved = await moveIn(postgres, new SqliteMovedCatalogue(sqlite), {
+      for (const table of MOVED) rows.set(table.name, fill(sqlite, table))
+      const moved = await moveIn(postgres, new SqliteMovedCatalogue(sqlite, allTables), {
         node: 'node',
         onProgress: () => undefined,
       })
@@ -157,7 +136,7 @@ describe('a moved catalogue', needsPostgres, () => {
       const all = await postgres.reading.all<{ name: string }>(
         'SELECT tablename AS name FROM pg_tables WHERE schemaname = current_schema()',
       )
-      const others = all.map(({ name }) => name).filter(name => !MOVED_TABLES.some(table => table === name))
+      const others = all.map(({ name }) => name).filter(name => !MOVED.some(table => table.name === name))
       const counted: Record<string, number> = {}
       for (const name of others) {
         counted[name] = (await postgres.reading.all(`SELECT 1 FROM ${name}`)).length
@@ -173,7 +152,9 @@ describe('a moved catalogue', needsPostgres, () => {
       await migrate(filled, migrations)
       await filled.command("INSERT INTO takedowns (cid, path, status, reason, at) VALUES ('c', '', 410, '', 1)")
       const into = { node: 'node', onProgress: () => undefined }
-      await expect(moveIn(filled, new SqliteMovedCatalogue(sqlite), into)).rejects.toMatchObject({ code: 'CONFLICT' })
+      await expect(moveIn(filled, new SqliteMovedCatalogue(sqlite, allTables), into)).rejects.toMatchObject({
+        code: 'CONFLICT',
+      })
     } finally {
       sqlite.close()
       await filled.close()
@@ -184,13 +165,13 @@ describe('a moved catalogue', needsPostgres, () => {
 const ALL_TRIGGERS = "SELECT name FROM sqlite_schema WHERE type = 'trigger'"
 
 /** Inserts a row whose columns all have unique values and no defaults. */
-function fill(sqlite: Database, table: MovedTable): Row {
+function fill(sqlite: Database, { name: table }: CopiedTable): Row {
   const columns = sqlite
     .prepare<[string], { name: string; type: string; cid: number }>('SELECT cid, name, type FROM pragma_table_info(?)')
     .all(table)
   const row: Row = {}
   for (const { cid, name, type } of columns) {
-    const number = 1_000 + 100 * MOVED_TABLES.indexOf(table) + cid
+    const number = 1_000 + 100 * MOVED.findIndex(one => one.name === table) + cid
     const made = type === 'TEXT' ? `${table} ${name}` : type === 'BLOB' ? Buffer.alloc(20, `${number}`) : number
     row[name] = GIVEN[`${table}.${name}`] ?? GIVEN[name] ?? made
   }

@@ -5,6 +5,7 @@ import { postgresContent } from '../../../adapters/postgres/postgres-content.ts'
 import { Nodes } from '../../../adapters/postgres/postgres-nodes.ts'
 import { migrations } from '../../../adapters/postgres/schema.ts'
 import type { LostContent } from '../../../src/catalogue/lost-content.ts'
+import { featureTables } from '../../../src/features/feature-list.ts'
 import { commit, NO_LIMITS, NOW, record, SIZES } from '../../catalogue/content-support.ts'
 import { holdsIn } from '../../catalogue/whole-reconciliation.ts'
 import { ManualClock } from '../../support/manual-clock.ts'
@@ -30,7 +31,7 @@ describe('records of a lost node', needsPostgres, () => {
     await filledWith(database, { name: 'lost', account: 'one', records })
     await new Nodes(database, new ManualClock(), 'here').forget('lost')
     await withNode(database, 'here', node =>
-      run(postgresContent(database, node.ledger, { name: 'here', number: 0 }).work.lost, node),
+      run(postgresContent(database, node.ledger, { name: 'here', number: 0, tables: featureTables }).work.lost, node),
     )
   }
   /** Takes over all that it can, and returns how much that was. */

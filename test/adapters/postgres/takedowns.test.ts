@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest'
 import type { Postgres } from '../../../adapters/postgres/postgres.ts'
 import { postgresSystem } from '../../../adapters/postgres/postgres-system.ts'
 import { PostgresTakedowns } from '../../../adapters/postgres/postgres-takedowns.ts'
+import { allTables } from '../../../src/features/feature-list.ts'
 import { needsPostgres } from '../../support/postgres-server.ts'
 import { emptiedDatabase } from './opened-database.ts'
 
@@ -28,10 +29,12 @@ describe('a database of several nodes', needsPostgres, () => {
 
   test('forgets its sealing key with the sealed secrets', async () => {
     await database.command("INSERT INTO sealing_key (id) VALUES ('lost')")
+    await database.command("INSERT INTO fleet_secret (secret) VALUES ('sealed')")
     const connected = await postgresSystem.connect(url)
     try {
-      await connected.forgetSealed()
+      await connected.forgetSealed(allTables)
       expect(await database.reading.all('SELECT * FROM sealing_key')).toEqual([])
+      expect(await database.reading.all('SELECT * FROM fleet_secret')).toEqual([])
     } finally {
       await connected.close()
     }

@@ -185,6 +185,8 @@ describe('a webhook', () => {
           return db.prepare<[], { count: number }>(`SELECT COUNT(*) AS count FROM ${table}`).get()?.count ?? -1
         })
       expect([left('webhooks'), left('deliveries')]).toEqual([1, 1])
+      // As if a session had made it: no removal of a key ends it.
+      withDatabase(world.dataDir, db => db.prepare('UPDATE webhooks SET key_id = NULL').run())
       await world.engine.accounts.delete(one.account)
       await expect.poll(() => [left('webhooks'), left('deliveries')]).toEqual([0, 0])
       world.clock.advance(3_600_000)
