@@ -10,6 +10,7 @@ import { PostgresPlaces } from '../../../adapters/postgres/shared-places.ts'
 import type { SqlParam } from '../../../adapters/postgres/sql.ts'
 import type { KnownPast } from '../../../src/catalogue/shared-catalogue.ts'
 import { systemClock } from '../../../src/domain/clock.ts'
+import { featureTables } from '../../../src/features/feature-list.ts'
 import { commit, record } from '../../catalogue/content-support.ts'
 import { withAccounts, withNode } from './catalogue-in-postgres.ts'
 import { emptied } from './emptied.ts'
@@ -46,7 +47,7 @@ async function forgotten(database: Postgres): Promise<void> {
   await withAccounts(database)
   await withNode(database, 'lost', async node => void (await commit(node, [record('r1')])), 1)
   await withNode(database, 'here', async ({ ledger }) => {
-    const { work } = postgresContent(database, ledger, { name: 'here', number: 0 })
+    const { work } = postgresContent(database, ledger, { name: 'here', number: 0, tables: featureTables })
     await database.command("INSERT INTO nodes (name, number, id, url) VALUES ('lost', 1, 'lost', 'http://gone')")
     await new Nodes(database, systemClock, 'here').forget('lost')
     for (const node of await work.lost.nodes()) {

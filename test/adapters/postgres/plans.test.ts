@@ -120,7 +120,10 @@ const WHOLE: ReadonlyArray<[statement: RegExp, why: string]> = [
   [/FROM sealing_key/, 'one row'],
   [/^UPDATE identities SET refresh_token = NULL, refresh_at = NULL$/, 'once, after the loss of the key'],
   [/^SELECT COUNT\(\*\) AS count FROM accounts/, 'the number of accounts, for the owner'],
-  [/FROM second_factors f JOIN accounts|^SELECT url FROM webhooks/, 'runs once, after data.key was lost'],
+  [
+    /FROM second_factors f JOIN accounts|^SELECT url AS name FROM webhooks|^DELETE FROM fleet_secret/,
+    'runs once, after data.key was lost',
+  ],
   [/^SELECT status AS state, COUNT/, 'counts waiting records by a partial index'],
   [/^\s*SELECT COUNT\(\*\) AS accounts, /, 'sums the accounts that keep bytes by a partial index'],
   [/^SELECT COUNT\(\*\) AS total FROM holds/, 'counts once, when a node is given up'],
