@@ -1,19 +1,14 @@
-import { createServer } from 'node:net'
-
 /** A refusal of the command `serve`, which an engine does not know. */
 export interface CommandCase {
   /** Files whose refusal the case reaches. */
   from: readonly string[]
-  /** Text of the configuration file. */
-  config: string
+  /** Text of the configuration file. A function gets the number of a port that is taken. */
+  config: string | ((taken: number) => string)
   env?: Readonly<Record<string, string>>
   /** Limit of open files. */
   descriptors?: number
-  /** Occupies something. Returns what frees it. */
-  occupy?: () => Promise<() => void>
 }
 
-const PORT = 45_071
 const PLAIN = JSON.stringify({ network: { enabled: false } })
 
 /** Options of Node.js with which a package is missing. */
@@ -53,11 +48,6 @@ export const COMMAND_CASES: Readonly<Record<string, CommandCase>> = {
   },
   'a port of the network that is taken': {
     from: ['src/network/network-node.ts'],
-    config: JSON.stringify({ network: { listen: [`/ip4/127.0.0.1/tcp/${PORT}`] } }),
-    occupy: async () => {
-      const server = createServer()
-      await new Promise<void>(resolve => server.listen(PORT, '127.0.0.1', resolve))
-      return () => server.close()
-    },
+    config: taken => JSON.stringify({ network: { listen: [`/ip4/127.0.0.1/tcp/${taken}`] } }),
   },
 }

@@ -1,5 +1,7 @@
 import { execFile } from 'node:child_process'
+import { once } from 'node:events'
 import { writeFileSync } from 'node:fs'
+import { type AddressInfo, createServer } from 'node:net'
 import { join, resolve } from 'node:path'
 import { afterAll, describe, expect, test } from 'vitest'
 import { ServerProcess } from '../../support/server-process.ts'
@@ -39,9 +41,11 @@ describe('holdfast doctor', () => {
   test.each(Object.entries(COMMAND_CASES))('names what refuses serve: %s', LONG, (_, given) =>
     withTempDir(async directory => {
       const config = join(directory, 'config.json')
-      writeFileSync(config, given.config)
       const args = ['--data-dir', join(directory, 'data'), '--config', config, '--port', '0', '--gateway-port', '0']
-      const free = await given.occupy?.()
+      const other = createServer().listen(0, '127.0.0.1')
+      await once(other, 'listening')
+      const { port } = other.address() as AddressInfo
+      writeFileSync(config, typeof given.config === 'string' ? given.config : given.config(port))
       try {
         const { env = {}, descriptors } = given
         const examined = await run(['doctor', '--json', ...args], env, descriptors)
@@ -54,7 +58,7 @@ describe('holdfast doctor', () => {
             ?.slice(10) ?? refused.stderr
         expect(faultsIn(examined.stdout).filter(text => text.startsWith(message))).toHaveLength(1)
       } finally {
-        free?.()
+        other.close()
       }
     }),
   )
