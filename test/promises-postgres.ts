@@ -658,7 +658,7 @@ const promises: readonly KeptPromise[] = [
   {
     promise: 'each node shows the last error of a pin on another system',
     file: 'src/pins/lists/pin-status-view.ts',
-    find: 'await this.#placements.ofRoot(record.rootId)',
+    find: 'await rows.placement(record.rootId)',
     replace: 'await this.#placements.find(this.#backendOf(record.clusterId) ?? -1, record)',
     test: { file: 'test/adapters/postgres/status-elsewhere.test.ts', name: 'shows its attempts and last error' },
   },

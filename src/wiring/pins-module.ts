@@ -191,6 +191,11 @@ function pinMakers({ clock, config, memoryBytes }: Setup, shared: Shared, schedu
   const networkPinner = new NetworkPinner({ scheduler, fetches, records, clock, changes, times, fetcher })
   const backendOf = (clusterId: string): number | null =>
     registry.nodeOf(clusterId) !== null || registry.absent.includes(clusterId) ? null : registry.backendOf(clusterId).id
+  const lists = new LaterModule<{ lists: PinList; room: SearchRoom } & Lifecycle>(async () => {
+    const [{ PinList }, { SearchRoom }] = await Promise.all([load.pinList(), load.searchRoom()])
+    const room = new SearchRoom(memoryShares(memoryBytes).searches, clock)
+    return { lists: new PinList({ targets, catalogue, clock, room }), room }
+  })
   return {
     backendOf,
     targets,
@@ -211,12 +216,8 @@ function pinMakers({ clock, config, memoryBytes }: Setup, shared: Shared, schedu
       others: async cid => nodes.member?.find(cid) ?? null,
       maxBlocks,
     }),
-    lists: new LaterModule<{ lists: PinList } & Lifecycle>(async () => {
-      const [{ PinList }, { SearchRoom }] = await Promise.all([load.pinList(), load.searchRoom()])
-      const room = new SearchRoom(memoryShares(memoryBytes).searches, clock)
-      return { lists: new PinList({ targets, catalogue, clock, room }) }
-    }),
-    statuses: new PinStatusView(catalogue, scheduler, clock, external),
+    lists,
+    statuses: new PinStatusView(catalogue, scheduler, clock, external, async () => (await lists.load()).room),
   }
 }
 

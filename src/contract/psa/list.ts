@@ -40,17 +40,28 @@ export async function psaPageOf(
   account: string,
   query: ListQuery & { limit: number },
 ): Promise<{ count: number; items: readonly ListItem[] }> {
-  const { items, total, limit } = await pins.list({ ...query, account, limit: query.limit + 1 })
-  const isAll = items.length === total || items.length < limit
-  if (isAll && items.length <= query.limit) return { count: total, items }
-  const next = items.at(-1)?.createdAt ?? 0
-  const earlier = items.filter(({ createdAt }) => createdAt > next)
-  if (earlier.length > 0) return { count: total, items: earlier.slice(0, query.limit) }
+  const { count, items, tiedAt } = await firstOf(pins, account, query)
+  if (tiedAt === null) return { count, items }
+  // One page has them, unless the plan allows only shorter ones. Nothing is held while it waits for its turn.
   const tied: ListItem[] = []
   for (let page = 1, last = 1; page <= last; page++) {
-    const more = await pins.list({ ...query, account, before: next + 1, after: next - 1, page, limit: undefined })
+    const more = await pins.list({ ...query, account, before: tiedAt + 1, after: tiedAt - 1, page, limit: MOST })
     tied.push(...more.items)
     last = more.totalPages
   }
-  return { count: total, items: tied }
+  return { count, items: tied }
+}
+
+/** Returns no items if the page must have all pins of the instant `tiedAt`. */
+async function firstOf(
+  pins: ServedPins,
+  account: string,
+  query: ListQuery & { limit: number },
+): Promise<{ count: number; items: readonly ListItem[]; tiedAt: number | null }> {
+  const { items, total: count, limit } = await pins.list({ ...query, account, limit: query.limit + 1 })
+  const isAll = items.length === count || items.length < limit
+  if (isAll && items.length <= query.limit) return { count, items, tiedAt: null }
+  const next = items.at(-1)?.createdAt ?? 0
+  const earlier = items.filter(({ createdAt }) => createdAt > next).slice(0, query.limit)
+  return { count, items: earlier, tiedAt: earlier.length > 0 ? null : next }
 }

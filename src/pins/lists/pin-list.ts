@@ -12,6 +12,8 @@ import type { SearchRoom } from './search-room.ts'
 import { MOST_SORTED, SortedLists, sortedOrder } from './sorted-list.ts'
 
 const AT_ONCE = 500
+/** A shorter page without a search is read at once. */
+const SHORT_PAGE = 100
 /** One list at a time is sorted, and few of its rows have much metadata. */
 const SORTED_ROWS = MOST_SORTED / 16
 
@@ -21,7 +23,7 @@ export interface PinListParts {
   targets: PinTargets
   catalogue: { records: Records; files: Files }
   clock: Clock
-  /** Bounds the searches at once. */
+  /** Bounds the searches and the long pages at once. */
   room: SearchRoom
 }
 
@@ -41,10 +43,11 @@ export class PinList {
     const page = positive('page', query.page ?? 1)
     const limit = Math.min(positive('limit', query.limit ?? plan.pageLimit.default), plan.pageLimit.max)
     const offset = (page - 1) * limit
+    const { parentCid } = query
     const { items, total, totalIsLowerBound } =
-      query.parentCid === undefined
+      parentCid === undefined
         ? await this.#recordSlice(account.id, query, offset, limit)
-        : await this.#fileSlice(account.id, query, query.parentCid, offset, limit)
+        : await this.#inRoom(account.id, limit, () => this.#fileSlice(account.id, query, parentCid, offset, limit))
     const totals = { total, totalPages: Math.ceil(total / limit), ...(totalIsLowerBound && { totalIsLowerBound }) }
     return { items, page, limit, ...totals }
   }
@@ -72,8 +75,7 @@ export class PinList {
       const filter = this.#filterOf(account.id, query)
       const walk = (): Promise<Page<ListedRecord>> =>
         this.#parts.catalogue.records.walk(filter, { after, limit: AT_ONCE })
-      const page: Page<ListedRecord> =
-        filter.search === undefined ? await walk() : await this.#parts.room.hold(account.id, AT_ONCE, walk)
+      const page: Page<ListedRecord> = await this.#parts.room.hold(account.id, AT_ONCE, walk)
       for (const row of page.rows) yield itemOf(row)
       after = page.next
     } while (after !== null)
@@ -97,7 +99,11 @@ export class PinList {
       const { rows, ...totals } = await catalogue.records.page(filter, offset, limit)
       return { items: rows.map(itemOf), ...totals }
     }
-    return filter.search === undefined ? read() : room.hold(accountId, limit, read)
+    return filter.search === undefined ? this.#inRoom(accountId, limit, read) : room.hold(accountId, limit, read)
+  }
+
+  #inRoom(accountId: string, limit: number, read: () => Promise<Slice>): Promise<Slice> {
+    return limit <= SHORT_PAGE ? read() : this.#parts.room.hold(accountId, limit, read)
   }
 
   async #fileSlice(

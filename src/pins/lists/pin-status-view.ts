@@ -10,8 +10,11 @@ import type { FetchScheduler } from '../fetch/fetch-scheduler.ts'
 import type { PinProgress } from '../fetch/pin-progress.ts'
 import { type DagFile, type DirectoryOutcome, LISTED_FILES } from '../pin-types.ts'
 import { presentRecord } from '../present-record.ts'
+import type { SearchRoom } from './search-room.ts'
 
 const LISTED_RECORDS = 1_000
+/** Records that are read at once. More of them wait for room. */
+const FEW_RECORDS = 4
 
 /** Clusters on other systems, as this node knows them. */
 export interface ExternalClusters {
@@ -23,6 +26,14 @@ export interface ExternalClusters {
 
 type PeersOf = ExternalClusters['peersOf']
 
+/** Rows that several records of one status may share. Each is read once. */
+interface Shared {
+  content: (rootId: number) => Promise<ListedContent | undefined>
+  fetch: (fetchId: number) => Promise<FetchRow | undefined>
+  placement: (rootId: number) => Promise<PlacementRow | undefined>
+  peersOf: PeersOf | null
+}
+
 /** Reads the progress of single records and the files below them. */
 export class PinStatusView {
   readonly #records: Records
@@ -32,14 +43,18 @@ export class PinStatusView {
   readonly #clock: Clock
   readonly #placements: Placements
   readonly #external: ExternalClusters
+  readonly #room: () => Promise<Pick<SearchRoom, 'hold'>>
 
+  /** @param room loads the bounds of reads of many records */
   constructor(
     catalogue: { records: Records; files: Files; fetches: Fetches; placements: Placements },
     scheduler: FetchScheduler,
     clock: Clock,
     external: ExternalClusters,
+    room: () => Promise<Pick<SearchRoom, 'hold'>>,
   ) {
     this.#external = external
+    this.#room = room
     this.#placements = catalogue.placements
     this.#records = catalogue.records
     this.#files = catalogue.files
@@ -56,10 +71,26 @@ export class PinStatusView {
     accountId: string,
     { cid, cluster, peers }: { cid: string; cluster: string | null; peers: boolean },
   ): Promise<PinProgress[]> {
-    const records = await this.#find(accountId, cid, cluster, LISTED_RECORDS)
-    if (records.length === 0) throw noPin()
-    const peersOf = peers ? this.#askedOnce() : null
-    return Promise.all(records.map(record => this.#progress(record, peersOf)))
+    const find = (limit: number) => this.#find(accountId, cid, cluster, limit)
+    const peersOf = peers ? onceFor(this.#external) : null
+    const few = await find(FEW_RECORDS + 1)
+    if (few.length === 0) throw noPin()
+    if (few.length <= FEW_RECORDS) return this.#progressOf(few, peersOf)
+    few.length = 0
+    const room = await this.#room()
+    const read = (peersOf: PeersOf | null) =>
+      room.hold(accountId, LISTED_RECORDS, async () => this.#progressOf(await find(LISTED_RECORDS), peersOf))
+    // Other systems are asked while no rows are held.
+    const unknown = new Map<string, DagIdentity>()
+    const noting: PeersOf = async (clusterId, { codec, multihash }) => {
+      unknown.set(clusterId, { codec, multihash })
+      return null
+    }
+    let progress: PinProgress[] | null = await read(peersOf && noting)
+    if (peersOf === null || unknown.size === 0) return progress
+    progress = null
+    await Promise.all([...unknown].map(([clusterId, dag]) => peersOf(clusterId, dag)))
+    return read(peersOf)
   }
 
   /** Returns the newest record of a CID and its first files. @throws HoldfastError `PIN_NOT_FOUND`, `INVALID_CID` */
@@ -73,24 +104,24 @@ export class PinStatusView {
     return { record: presentRecord(record), created: false, files: files.map(presentFile), totalFiles }
   }
 
-  /** Asks each cluster once for all records, which have the same content. */
-  #askedOnce(): PeersOf {
-    const asked = new Map<string, Promise<PinProgress['peers']>>()
-    return (clusterId, dag) => {
-      const answer = asked.get(clusterId) ?? this.#external.peersOf(clusterId, dag)
-      asked.set(clusterId, answer)
-      return answer
+  /** Reads each row that the records share once. */
+  #progressOf(records: readonly RecordRow[], peersOf: PeersOf | null): Promise<PinProgress[]> {
+    const shared: Shared = {
+      content: once(rootId => this.#files.content(rootId)),
+      fetch: once(fetchId => this.#fetches.get(fetchId)),
+      placement: once(rootId => this.#placements.ofRoot(rootId)),
+      peersOf,
     }
+    return Promise.all(records.map(record => this.#progress(record, shared)))
   }
 
-  async #progress(record: RecordRow, peersOf: PeersOf | null): Promise<PinProgress> {
-    const content = record.rootId === null ? undefined : await this.#files.content(record.rootId)
-    const fetch = record.fetchId === null ? undefined : await this.#fetches.get(record.fetchId)
+  async #progress(record: RecordRow, { peersOf, ...rows }: Shared): Promise<PinProgress> {
+    const content = record.rootId === null ? undefined : await rows.content(record.rootId)
+    const fetch = record.fetchId === null ? undefined : await rows.fetch(record.fetchId)
     const { blocks, bytes } = this.#soFar(content, fetch)
     const isExternal = this.#external.isExternal(record.clusterId)
     const needsPlacement = record.status === 'pinning' || (isExternal === null && peersOf !== null)
-    const placement =
-      record.rootId === null || !needsPlacement ? undefined : await this.#placements.ofRoot(record.rootId)
+    const placement = record.rootId === null || !needsPlacement ? undefined : await rows.placement(record.rootId)
     const job = fetch ?? (record.status === 'pinning' && placement ? jobOf(placement) : undefined)
     // The catalogue has a placement of content on another system, whichever node keeps its cluster.
     const isElsewhere = isExternal ?? placement !== undefined
@@ -122,6 +153,25 @@ export class PinStatusView {
     const records = await this.#records.ofDag({ accountId, dag, clusterId, now: this.#clock.now(), limit })
     if (records.length === 0) checkNew(parsed, 'cid')
     return records
+  }
+}
+
+/** Asks each cluster once for all records, which have the same content. */
+function onceFor(external: ExternalClusters): PeersOf {
+  const asked = new Map<string, Promise<PinProgress['peers']>>()
+  return (clusterId, dag) => {
+    const answer = asked.get(clusterId) ?? external.peersOf(clusterId, dag)
+    asked.set(clusterId, answer)
+    return answer
+  }
+}
+
+function once<T>(read: (id: number) => Promise<T>): (id: number) => Promise<T> {
+  const known = new Map<number, Promise<T>>()
+  return id => {
+    const row = known.get(id) ?? read(id)
+    known.set(id, row)
+    return row
   }
 }
 

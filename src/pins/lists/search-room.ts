@@ -4,10 +4,13 @@ import type { Clock } from '../../domain/clock.ts'
 
 /** Largest memory in bytes of a row until it is part of an answer. Most of it is metadata. */
 const ROW_BYTES = 16 * 1024
-const BOUNDS = { capacity: 16, perOwner: 4, waiting: 1_024, waitMs: 15_000, what: 'the search' }
+const BOUNDS = { capacity: 16, perOwner: 4, waiting: 1_024, waitMs: 15_000, what: 'the catalogue' }
 const NEVER = new AbortController().signal
 
-/** Bounds the searches that run at once, by account, and the memory of their pages. A waiting search holds nothing. */
+/**
+ * Bounds the searches and the other reads of many rows that run at once, by account, and the memory of their rows. A
+ * waiting read holds nothing.
+ */
 export class SearchRoom {
   readonly #slots: Slots
   readonly #memory: MemoryBudget
@@ -19,16 +22,16 @@ export class SearchRoom {
   }
 
   /**
-   * Runs a search for at most `rows` rows.
-   * @throws HoldfastError `UNAVAILABLE` with `retryAfter` if too many searches wait, or this one has waited too long
+   * Runs a read of at most `rows` rows. It must not wait for other systems.
+   * @throws HoldfastError `UNAVAILABLE` with `retryAfter` if too many reads wait, or this one has waited too long
    */
-  async hold<T>(account: string, rows: number, search: () => Promise<T>): Promise<T> {
+  async hold<T>(account: string, rows: number, read: () => Promise<T>): Promise<T> {
     const slot = await this.#slots.enter(account)
     const bytes = rows * ROW_BYTES
     try {
       await this.#memory.take(bytes, NEVER)
       try {
-        return await search()
+        return await read()
       } finally {
         this.#memory.give(bytes)
       }

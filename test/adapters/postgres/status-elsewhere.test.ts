@@ -26,9 +26,9 @@ describe('a pin in a cluster on another system', needsPostgres, () => {
         'there',
         async there => {
           const scheduler = { attempt: () => undefined } as never
-          const view = new PinStatusView(there, scheduler, new ManualClock(), {
-            isExternal: () => null,
-            peersOf: async () => null,
+          const external = { isExternal: () => null, peersOf: async () => null }
+          const view = new PinStatusView(there, scheduler, new ManualClock(), external, () => {
+            throw new Error('one record needs no room')
           })
           const [status] = await view.status('one', { cid: cidOf(DAG).toString(), cluster: null, peers: true })
           expect(status).toMatchObject({
