@@ -315,10 +315,10 @@ export const cataloguePromises: readonly KeptPromise[] = [
   },
   {
     promise: 'the pinning service API answers a stored CID as any other',
-    file: 'src/contract/psa/psa-pins.ts',
+    file: 'src/features/psa/psa-pins.ts',
     find: "return { ...record, status: 'queued' as const }",
     replace: 'return record',
-    test: { file: 'test/contract/psa.test.ts', name: 'MUST create a pin for each request' },
+    test: { file: 'test/features/psa/psa.test.ts', name: 'MUST create a pin for each request' },
   },
   {
     promise: 'a root lives on after its first end if a hold never ends',

@@ -260,17 +260,17 @@ export const doorPromises: readonly KeptPromise[] = [
   },
   {
     promise: 'no page of the pinning service API ends between pins of equal time',
-    file: 'src/contract/psa/list.ts',
+    file: 'src/features/psa/list.ts',
     find: 'createdAt }) => createdAt > next)',
     replace: 'createdAt }) => createdAt >= next)',
-    test: { file: 'test/contract/psa.test.ts', name: 'MUST page by before and after without gaps' },
+    test: { file: 'test/features/psa/psa.test.ts', name: 'MUST page by before and after without gaps' },
   },
   {
     promise: 'without a filter, the pinning service API lists pinned ones only',
-    file: 'src/contract/psa/list.ts',
+    file: 'src/features/psa/list.ts',
     find: "? ['pinned'] : undefined",
     replace: '? undefined : undefined',
-    test: { file: 'test/contract/psa.test.ts', name: 'MUST list pinned ones by default, filter' },
+    test: { file: 'test/features/psa/psa.test.ts', name: 'MUST list pinned ones by default, filter' },
   },
   {
     promise: 'buffered log lines are written before the process exits',

@@ -16,8 +16,6 @@ import { docsRoutes } from './docs.ts'
 import { frontRoutes } from './front-page.ts'
 import { goneRoutes, health, metaRoutes, ready } from './meta.ts'
 import { absentRoutes } from './not-offered.ts'
-import { psaDocsRoute } from './psa/psa-docs.ts'
-import { PSA_PATH, psaRoutes } from './psa/psa-pins.ts'
 import { jobRoutes } from './records/job-routes.ts'
 import { pinRoutes } from './records/pin-routes.ts'
 import { statusRoutes } from './records/status.ts'
@@ -29,7 +27,7 @@ export const BASE_PATH = '/api/v3'
 /** Administration routes for the owner. They are not part of the API contract. */
 export const ADMIN_PATH = '/admin/v1'
 
-/** Routes that a feature adds to the group with the same base. */
+/** Routes that a feature adds to the group with the same base, or a group of its own. */
 export interface AddedRoutes<Route = ContractRoute> {
   readonly base: string
   /** Path of the route before which the added ones stand in the descriptions. Null for the end of the group. */
@@ -72,12 +70,13 @@ export function routeTable(added: readonly AddedRoutes[]): RouteTable {
     ...workRoutes,
     ...nodeRoutes,
   ]
+  const ownGroups = added.filter(({ base }) => base !== BASE_PATH && base !== ADMIN_PATH)
   return {
     contract,
     groups: [
       { base: BASE_PATH, routes: contract },
       { base: ADMIN_PATH, routes: withAdded(ADMIN_PATH, admin) },
-      { base: PSA_PATH, routes: [...psaRoutes, psaDocsRoute] },
+      ...ownGroups,
       { base: '', routes: [health, ready, ...frontRoutes, ...goneRoutes] },
     ],
   }

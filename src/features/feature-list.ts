@@ -8,6 +8,7 @@ import { webhooks } from './webhooks/declaration.ts'
 /** All features, each with the loader of its module. */
 export const features: readonly Feature[] = [
   { ...audit, load: async () => loaded((await import('./audit/audit-module.ts')).auditModule) },
+  { name: 'psa', load: async () => loaded((await import('./psa/psa-module.ts')).psaModule) },
   {
     name: 'url-uploads',
     load: async () => loaded((await import('./url-uploads/url-uploads-module.ts')).urlUploadsModule),

@@ -9,6 +9,7 @@ import type { Logger } from '../domain/logger.ts'
 import type { Metrics } from '../domain/metrics.ts'
 import type { Sealing } from '../domain/sealing.ts'
 import type { AuditSink } from '../http/audited-request.ts'
+import type { ApiDependencies } from '../http/pipeline.ts'
 
 /** A feature without its module, as every engine knows it. */
 export interface Declaration {
@@ -44,6 +45,8 @@ export interface FeatureParts {
 export interface RunningFeature {
   /** Receives each action that a route audits. At most one feature has it. */
   audits?: AuditSink
+  /** Converts an error response below a path of the feature. Other responses stay as they are. */
+  errorAt?: ApiDependencies['errorAt']
   /** Looks for due work. */
   wake?(): void
   start?(): Promise<void>

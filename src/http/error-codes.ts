@@ -146,10 +146,14 @@ export const ERROR_TABLE: Readonly<Record<ErrorCode, ErrorRow>> = {
   },
   NOT_IMPLEMENTED: {
     status: 501,
-    meaning:
-      'The path ends inside a DAG-CBOR or DAG-JSON block, whose parts have no CID. For the pinning service API: no other ' +
-      'node can reach this node.',
-    remedy: 'Request the block, or a link in it. For the pinning service API: enable networking with a listen address.',
+    meaning: [
+      'The path ends inside a DAG-CBOR or DAG-JSON block, whose parts have no CID.',
+      'For the pinning service API: no other node can reach this node.', // feature: psa
+    ].join(' '),
+    remedy: [
+      'Request the block, or a link in it.',
+      'For the pinning service API: enable networking with a listen address.', // feature: psa
+    ].join(' '),
   },
   PRECONDITION_FAILED: {
     status: 412,

@@ -146,8 +146,8 @@ export interface PinRequest extends PinTarget, PinNames {
   /** True to answer immediately with a `queued` record and to fetch the content in the background. */
   respondAsync?: boolean | undefined
   /**
-   * True to create a new record even if the account has an identical one, as the Pinning Service API requires. The
-   * record is `queued`, and fetched without a search first, unless the cluster has the content on this node.
+   * True to create a new record even if the account has an identical one. The record is `queued`, and fetched without
+   * a search first, unless the cluster has the content on this node.
    */
   isAnew?: boolean | undefined
   /** Called with the number and size in bytes of the distinct blocks fetched so far. */

@@ -2,6 +2,7 @@ import type { AddedRoutes } from '../contract/routes.ts'
 import type { Feature, FeatureParts, LoadedFeature } from '../features/feature.ts'
 import { features } from '../features/feature-list.ts'
 import type { AuditSink } from '../http/audited-request.ts'
+import type { ApiDependencies } from '../http/pipeline.ts'
 import { DueLoad } from '../jobs/due-load.ts'
 import { LaterModule } from './later-module.ts'
 import type { PinsModule } from './pins-module.ts'
@@ -15,6 +16,7 @@ export interface LoadedFeatures {
   added: readonly AddedRoutes[]
   /** Null records nothing. */
   audit: AuditSink | null
+  errorAt: NonNullable<ApiDependencies['errorAt']>
 }
 
 type Running = ReturnType<LoadedFeature['make']>
@@ -34,7 +36,12 @@ export function makeFeatures(
     load: async (): Promise<LoadedFeatures> => {
       const running = await Promise.all(all.map(({ module }) => module.load()))
       const added = running.flatMap(({ routes }) => routes)
-      return { added, audit: running.find(({ audits }) => audits !== undefined)?.audits ?? null }
+      const converters = running.flatMap(({ errorAt }) => errorAt ?? [])
+      return {
+        added,
+        audit: running.find(({ audits }) => audits !== undefined)?.audits ?? null,
+        errorAt: (path, response) => converters.reduce((converted, convert) => convert(path, converted), response),
+      }
     },
     start: async (): Promise<void> => {
       for (const { module, due, load } of all) {

@@ -2,7 +2,6 @@ import type { Border } from '../api.ts'
 import type { Backups } from '../backup/backups.ts'
 import { Slots } from '../concurrency/slots.ts'
 import { bindRoutes } from '../contract/contract-route.ts'
-import { psaError } from '../contract/psa/psa-errors.ts'
 import { RememberedAnswers } from '../contract/remembered-answers.ts'
 import { routeTable } from '../contract/routes.ts'
 import type { NodeStatus, Services } from '../contract/services.ts'
@@ -62,7 +61,7 @@ export function makeHttp(setup: Setup, below: Below): HttpModule {
     logger,
     metrics,
     clock,
-    errorAt: psaError,
+    errorAt: below.features.errorAt,
   })
   const fromClients = below.gateway.behind(withContentHosts(api, below.gateway.handler, host))
   return { api: member?.receiving(api, fromClients) ?? fromClients }

@@ -39,14 +39,17 @@ export interface OpenApiParameter extends Parameter {
 /** Schemas of a body by media type. */
 export type MediaTypes = Readonly<Record<string, { readonly schema: TSchema }>>
 
-const DESCRIPTION = `Content-addressed storage that pins content in named clusters.
+const DESCRIPTION = [
+  `Content-addressed storage that pins content in named clusters.
 
 **${PUBLIC_NOTICE}**
 
 Send an API key or a session as \`Authorization: Bearer …\`, or an API key as \`X-API-Key\`. A trailing slash has no \
 effect, and HEAD works like GET. In JSON bodies, null counts as missing and unknown fields are ignored. Every error has \
-the same shape with a stable \`code\`. The node also serves content at \`/ipfs/{cid}\`, and the IPFS Pinning Service API at \
-\`/psa\`, described at \`/psa/openapi.json\`.`
+the same shape with a stable \`code\`. The node also serves content at \`/ipfs/{cid}\``,
+  ', and the IPFS Pinning Service API at `/psa`, described at `/psa/openapi.json`', // feature: psa
+  '.',
+].join('')
 
 export interface DescribedApi {
   readonly title: string

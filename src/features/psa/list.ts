@@ -1,9 +1,9 @@
+import { metaOf } from '../../contract/form-fields.ts'
+import { positiveInteger } from '../../contract/list-query.ts'
+import { present } from '../../contract/request-target.ts'
+import type { ServedPins } from '../../contract/services.ts'
 import { HoldfastError } from '../../domain/errors.ts'
 import type { ListItem, ListQuery } from '../../pins/pin-types.ts'
-import { metaOf } from '../form-fields.ts'
-import { positiveInteger } from '../list-query.ts'
-import { present } from '../request-target.ts'
-import type { ServedPins } from '../services.ts'
 
 const LIMIT = 10
 const MOST = 1_000

@@ -1,10 +1,10 @@
 import { Type } from 'typebox'
+import { cid, instant, text } from '../../contract/answer-fields.ts'
+import type { Shown } from '../../contract/contract-route.ts'
+import { meta, state } from '../../contract/record-fields.ts'
 import { iso } from '../../domain/iso-instant.ts'
 import type { PinProgress } from '../../pins/fetch/pin-progress.ts'
 import type { PinRecord } from '../../pins/pin-types.ts'
-import { cid, instant, text } from '../answer-fields.ts'
-import type { Shown } from '../contract-route.ts'
-import { meta, state } from '../record-fields.ts'
 
 export const PsaPinStatus = Type.Object(
   {

@@ -1,7 +1,7 @@
 import { Type } from 'typebox'
+import { type ContractRoute, route } from '../../contract/contract-route.ts'
+import { type DescribedApi, openApiDocument } from '../../contract/openapi/openapi-document.ts'
 import { PUBLIC_NOTICE } from '../../domain/public-notice.ts'
-import { type ContractRoute, route } from '../contract-route.ts'
-import { type DescribedApi, openApiDocument } from '../openapi/openapi-document.ts'
 import { psaRoutes } from './psa-pins.ts'
 
 const PSA: DescribedApi = {
