@@ -2,7 +2,7 @@ import { PUBLIC_NOTICE } from '../../src/domain/public-notice.ts'
 import { jobHelp } from './job-help.ts'
 import { loginHelp } from './login-help.ts'
 import { nodeHelp } from './node-help.ts'
-import { webhookHelp } from './webhook-help.ts'
+import { webhookHelp } from './webhook-help.ts' // feature: webhooks
 
 const SERVER = `  --api URL        base of the server's API (HOLDFAST_API, default http://127.0.0.1:4100/api/v3)
   --key KEY        API key or session token (HOLDFAST_API_KEY; other users can see flags)
@@ -296,5 +296,5 @@ ${OWNER}`,
   ...jobHelp(SERVER),
   ...nodeHelp(OWNER),
   ...loginHelp(SERVER),
-  ...webhookHelp(SERVER),
+  ...webhookHelp(SERVER), // feature: webhooks
 } as const

@@ -23,10 +23,12 @@ export const COMMANDS: ReadonlyMap<HelpTopic, () => Promise<Command>> = new Map<
   ['whoami', async () => (await import('./login-commands.ts')).whoami],
   ['logout', async () => (await import('./login-commands.ts')).logout],
   ['completion', async () => (await import('./completion-command.ts')).completion],
+  // feature: webhooks
   ['webhook add', async () => (await import('./webhook-commands.ts')).addWebhook],
   ['webhook list', async () => (await import('./webhook-commands.ts')).listWebhooks],
   ['webhook log', async () => (await import('./webhook-commands.ts')).webhookLog],
   ['webhook remove', async () => (await import('./webhook-commands.ts')).removeWebhook],
+  // end
   ['serve', async () => (await import('./serve.ts')).serve],
   ['doctor', async () => (await import('./doctor-command.ts')).doctor],
   ['stats', async () => (await import('./owner-commands.ts')).stats],

@@ -18,7 +18,7 @@ export async function replaceKey(args: readonly string[], env: Environment): Pro
   else {
     print(`data.key ${lost.problem}; these secrets cannot be opened:`)
     print(`  second factors: ${listOf(lost.secondFactors)}`)
-    print(`  webhooks: ${listOf(lost.webhooks)}`)
+    print(`  webhooks: ${listOf(lost.webhooks)}`) // feature: webhooks
     print(`  private keys of the node: ${listOf(lost.privateKeys)}`)
     if (lost.replaced) print('dropped all of them, and created a new data.key')
   }

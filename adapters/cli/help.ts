@@ -6,7 +6,8 @@ const COMMON = `  --data-dir DIR   directory of all stores (HOLDFAST_DATA_DIR, d
 
 /** Help texts by command. The empty name stands for the whole program. */
 export const HELP = {
-  '': `Usage: holdfast <command> [flags]
+  '': [
+    `Usage: holdfast <command> [flags]
 
 Your content, on any Holdfast server (--api, --key):
   login                  Save a server and an API key for all commands
@@ -25,12 +26,14 @@ Your content, on any Holdfast server (--api, --key):
   job delete             Delete many pins at once
   job edit               Rename, expire or move many pins at once
   job list               List the running and the latest jobs
-  job undo               Restore the pins that a job deleted
-  webhook add            Send pin events to a URL
+  job undo               Restore the pins that a job deleted`,
+    // feature: webhooks
+    `  webhook add            Send pin events to a URL
   webhook list           List your webhooks
   webhook log            Show the deliveries of a webhook
-  webhook remove         Remove a webhook
-
+  webhook remove         Remove a webhook`,
+    // end
+    `
 The server:
   serve                  Run the server
   config schema          Print the JSON Schema of the configuration file
@@ -76,6 +79,7 @@ Accounts and keys, on the data directory, with or without a running server:
 
 Use help [COMMAND] or --help for details, and --version for the version.
 Exit codes: 0 success, 1 failure, 2 wrong usage.`,
+  ].join('\n'),
 
   ...CLIENT_HELP,
 

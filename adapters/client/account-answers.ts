@@ -126,36 +126,6 @@ export interface SecondFactorSetup {
   otpauthUrl: string
 }
 
-/** A webhook: a URL that receives the events of the account's records. */
-export interface Webhook {
-  id: string
-  url: string
-  createdAt: string
-  waiting: number
-  /** Events dropped because too many deliveries were waiting. */
-  dropped: number
-}
-
-/** A newly created webhook. */
-export interface NewWebhook extends Webhook {
-  /** Signs the deliveries. No other response contains this secret. */
-  secret: string
-}
-
-/** Delivery of an event to a webhook, finished or pending. */
-export interface Delivery {
-  id: string
-  event: 'pin:created' | 'pin:status' | 'pin:removed'
-  uploadId: string
-  state: 'waiting' | 'delivered' | 'failed'
-  at: string | null
-  attempts: number
-  nextAttemptAt: string | null
-  lastAttemptAt: string | null
-  lastStatus: number | null
-  lastError: string | null
-}
-
 /** One page of a list. */
 export interface Page<Row> {
   rows: Row[]

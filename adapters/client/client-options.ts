@@ -1,16 +1,16 @@
 import type { CallFields, Fields } from '../../src/domain/known-fields.ts'
 import type { Account, Keys, NewKeyOptions, UploadTokenOptions } from './account.ts'
+import type { AuditFilter } from './audit.ts' // feature: audit
 import type { RequestOptions } from './connection.ts'
 import type { Content } from './content.ts'
 import type { CarOptions, Files, SendOptions, TargetOptions, UploadOptions } from './files.ts'
 import type { JobFilter, Jobs } from './jobs.ts'
 import type { Owner } from './owner.ts'
-import type { AuditFilter } from './owner-answers.ts'
 import type { NewAccountOptions } from './owner-options.ts'
 import type { ListOptions, PinOptions, Pins } from './pins.ts'
 import type { SecondFactor } from './second-factor.ts'
 import type { PageOptions, Sessions, SignInOptions } from './sessions.ts'
-import type { Webhooks } from './webhooks.ts'
+import type { Webhooks } from './webhooks.ts' // feature: webhooks
 
 const target: Fields<TargetOptions> = { cluster: true, timelock: true, meta: true }
 const send: Fields<SendOptions> = { onProgress: true, signal: true }
@@ -21,7 +21,7 @@ const car: Fields<CarOptions> = { ...upload, originalName: true, customName: tru
 export const FILE_CALLS: CallFields<Files> = {
   upload: { 1: { ...upload, mode: true, mtime: { seconds: true, nanoseconds: true } } },
   uploadDirectory: { 1: upload },
-  uploadFromUrl: { 1: upload },
+  uploadFromUrl: { 1: upload }, // feature: url-uploads
   importDirectory: { 1: { ...target, preserveMode: true, preserveMtime: true } },
   importCar: { 1: car },
 }
@@ -147,11 +147,15 @@ export const SECOND_FACTOR_CALLS: CallFields<SecondFactor> = {
   enable: {},
   disable: { 0: { code: true, password: true } },
 }
+// feature: webhooks
 export const WEBHOOK_CALLS: CallFields<Webhooks> = { create: {}, list: {}, remove: {}, deliveries: { 1: page } }
+// end
 
 const account: Fields<NewAccountOptions> = { email: true, plan: true, name: true, password: true }
 
+// feature: audit
 const auditFilter: Fields<AuditFilter> = { account: true, action: true, outcome: true, from: true, until: true }
+// end
 
 export const OWNER_CALLS: CallFields<Owner> = {
   stats: {},
@@ -172,12 +176,12 @@ export const OWNER_CALLS: CallFields<Owner> = {
   liftTakedown: {},
   jobs: { 0: page },
   backups: {},
-  deliveries: { 0: { ...page, failed: true } },
-  resend: {},
+  deliveries: { 0: { ...page, failed: true } }, // feature: webhooks
+  resend: {}, // feature: webhooks
   nodes: {},
   retireNode: { 1: { to: true } },
-  audit: { 0: { ...auditFilter, ...page } },
-  exportAudit: { 1: { ...auditFilter, signal: true } },
+  audit: { 0: { ...auditFilter, ...page } }, // feature: audit
+  exportAudit: { 1: { ...auditFilter, signal: true } }, // feature: audit
   forgetNode: { 1: { isReplaced: true } },
   lostRecords: { 0: { account: true, after: true, limit: true, signal: true } },
 }

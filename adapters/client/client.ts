@@ -10,7 +10,7 @@ import { Owner } from './owner.ts'
 import { Pins } from './pins.ts'
 import { SecondFactor } from './second-factor.ts'
 import { Sessions } from './sessions.ts'
-import { Webhooks } from './webhooks.ts'
+import { Webhooks } from './webhooks.ts' // feature: webhooks
 
 /** Options of a client: server, credential and hooks. */
 export interface ClientOptions {
@@ -56,7 +56,7 @@ export class HoldfastClient {
   readonly keys: Keys
   readonly sessions: Sessions
   readonly secondFactor: SecondFactor
-  readonly webhooks: Webhooks
+  readonly webhooks: Webhooks // feature: webhooks
   readonly owner: Owner
   readonly #connection: Connection
 
@@ -83,7 +83,7 @@ export class HoldfastClient {
     this.keys = checkingFields(new Keys(this.#connection), known.KEY_CALLS)
     this.sessions = checkingFields(new Sessions(this.#connection), known.SESSION_CALLS)
     this.secondFactor = checkingFields(new SecondFactor(this.#connection), known.SECOND_FACTOR_CALLS)
-    this.webhooks = checkingFields(new Webhooks(this.#connection), known.WEBHOOK_CALLS)
+    this.webhooks = checkingFields(new Webhooks(this.#connection), known.WEBHOOK_CALLS) // feature: webhooks
     this.owner = checkingFields(new Owner(this.#connection), known.OWNER_CALLS)
   }
 

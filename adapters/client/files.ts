@@ -116,6 +116,7 @@ export class Files {
     })
   }
 
+  // feature: url-uploads
   /**
    * Has the server upload the file at a URL. Resolves when the server has read the whole file.
    *
@@ -133,6 +134,7 @@ export class Files {
     })
   }
 
+  // end
   /**
    * Imports a CAR as a stream.
    * @throws HoldfastError with the codes of {@link upload}

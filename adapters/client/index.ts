@@ -3,11 +3,9 @@ export type { NewAttributes, UnixTime } from '../../src/domain/file-attributes.t
 export type { Account, Keys, NewKeyOptions, UploadTokenOptions } from './account.ts'
 export type {
   AccountEgress,
-  Delivery,
   Key,
   NewKey,
   NewSession,
-  NewWebhook,
   Page,
   Plan,
   SecondFactorAsked,
@@ -16,7 +14,6 @@ export type {
   UploadGrant,
   Usage,
   User,
-  Webhook,
 } from './account-answers.ts'
 export type {
   Allocation,
@@ -34,6 +31,7 @@ export type {
   Upload,
   UploadPage,
 } from './answers.ts'
+export type { AuditEntry, AuditFilter } from './audit.ts' // feature: audit
 export { type ClientOptions, HoldfastClient } from './client.ts'
 export type { JsonObject, RequestOptions } from './connection.ts'
 export type { Content, ContentFile, ReadOptions } from './content.ts'
@@ -53,8 +51,6 @@ export type { Owner } from './owner.ts'
 export type {
   AccountPage,
   Amount,
-  AuditEntry,
-  AuditFilter,
   BackupState,
   Collected,
   Failure,
@@ -65,7 +61,6 @@ export type {
   NodeHistory,
   NodePeers,
   NodeStats,
-  OwnedDelivery,
   OwnedJob,
   Takedown,
   Verified,
@@ -75,4 +70,4 @@ export type { ListOptions, PinOptions, Pins, WaitOptions } from './pins.ts'
 export type { BodyPart, RequestBody, SizedSource, UploadSource } from './request-body.ts'
 export type { SecondFactor, SecondFactorProof } from './second-factor.ts'
 export type { PageOptions, Sessions, SignInOptions, SignInProof } from './sessions.ts'
-export type { Webhooks } from './webhooks.ts'
+export type { Delivery, NewWebhook, OwnedDelivery, Webhook, Webhooks } from './webhooks.ts' // feature: webhooks

@@ -1,4 +1,4 @@
-import type { AccountEgress, Delivery, Usage } from './account-answers.ts'
+import type { AccountEgress, Usage } from './account-answers.ts'
 import type { PinState } from './answers.ts'
 import type { Job } from './jobs.ts'
 
@@ -136,53 +136,10 @@ export interface Takedown {
   at: string
 }
 
-/** One action in the audit log, or several equal ones of one hour. */
-export interface AuditEntry {
-  id: string
-  /** Time of the first action. */
-  at: string
-  lastAt: string
-  /** Number of actions. */
-  times: number
-  /** A stranger's credentials were refused. */
-  actor: 'owner' | 'account' | 'stranger'
-  /** The account that acted, or that a failed sign-in named. */
-  account: string | null
-  /** Null if the account is unknown or deleted. */
-  email: string | null
-  credential: 'key' | 'session' | null
-  credentialId: string | null
-  address: string | null
-  /** Such as `key.create`. */
-  action: string
-  /** `ok`, or the code of the error. */
-  outcome: string
-  /** Id, CID or name of the changed thing. Null if the action failed. */
-  subject: string | null
-}
-
-/** Filters of the audit log. */
-export interface AuditFilter {
-  /** Id of an account. */
-  account?: string | undefined
-  action?: string | undefined
-  outcome?: string | undefined
-  from?: Date | undefined
-  until?: Date | undefined
-}
-
 /** A job of any account. */
 export interface OwnedJob extends Job {
   /** Id of the account. */
   account: string
-}
-
-/** A webhook delivery of any account. */
-export interface OwnedDelivery extends Delivery {
-  /** Id of the account. */
-  account: string
-  /** Host of the webhook's URL. */
-  host: string
 }
 
 /** The running backup, and the newest one that the node knows. */

@@ -1,5 +1,3 @@
-import type { AuditFilter } from './owner-answers.ts'
-
 /** Options of a new account. */
 export interface NewAccountOptions {
   email: string
@@ -13,11 +11,6 @@ export interface NewAccountOptions {
 export interface VerifyOptions {
   onProgress?: ((progress: { blocks: number; bytes: number; damaged: number }) => void) | undefined
   signal?: AbortSignal | undefined
-}
-
-/** Returns the query of a filter. */
-export function auditQuery({ from, until, ...filter }: AuditFilter): Record<string, string | undefined> {
-  return { ...filter, from: from?.toISOString(), until: until?.toISOString() }
 }
 
 /** Options of a garbage collection. `endUndo` first ends all undo periods, whose content otherwise stays. */

@@ -1,10 +1,9 @@
 import { HoldfastError } from '../../src/domain/errors.ts'
 import type { Page } from './account-answers.ts'
+import { type AuditEntry, type AuditFilter, auditQuery } from './audit.ts' // feature: audit
 import { Connection, pathPart } from './connection.ts'
 import type {
   AccountPage,
-  AuditEntry,
-  AuditFilter,
   BackupState,
   Collected,
   Failure,
@@ -14,13 +13,13 @@ import type {
   NodeHistory,
   NodePeers,
   NodeStats,
-  OwnedDelivery,
   OwnedJob,
   Takedown,
   Verified,
 } from './owner-answers.ts'
-import { auditQuery, type CollectOptions, type NewAccountOptions, type VerifyOptions } from './owner-options.ts'
+import type { CollectOptions, NewAccountOptions, VerifyOptions } from './owner-options.ts'
 import type { PageOptions } from './sessions.ts'
+import type { OwnedDelivery } from './webhooks.ts' // feature: webhooks
 
 const BASE_PATH = '/api/v3'
 const ADMIN_PATH = '/admin/v1'
@@ -211,26 +210,6 @@ export class Owner {
   }
 
   /**
-   * Returns a page of the webhook deliveries of all accounts, newest first.
-   * @example const { rows } = await client.owner.deliveries()
-   */
-  async deliveries({ signal, ...of }: PageOptions & { failed?: boolean } = {}): Promise<Page<OwnedDelivery>> {
-    const options = { query: { ...of, failed: of.failed?.toString(), limit: of.limit?.toString() }, signal }
-    type Found = { deliveries: OwnedDelivery[]; next: string | null }
-    const answer = await this.#json<Found>('GET', '/deliveries', options)
-    return { rows: answer.deliveries, next: answer.next }
-  }
-
-  /**
-   * Sends a failed delivery again.
-   * @throws HoldfastError `NOT_FOUND`
-   * @example await client.owner.resend(id)
-   */
-  async resend(id: string): Promise<void> {
-    await this.#json('POST', `/deliveries/${pathPart(id, 'the id')}/resend`)
-  }
-
-  /**
    * Returns the nodes of the catalogue, also those that have ended. Empty for a single node.
    * @example const nodes = await client.owner.nodes()
    */
@@ -266,6 +245,26 @@ export class Owner {
     return { rows: answer.records, next: answer.next }
   }
 
+  // feature: webhooks
+  /**
+   * Returns a page of the webhook deliveries of all accounts, newest first.
+   * @example const { rows } = await client.owner.deliveries()
+   */
+  async deliveries({ signal, ...of }: PageOptions & { failed?: boolean } = {}): Promise<Page<OwnedDelivery>> {
+    const options = { query: { ...of, failed: of.failed?.toString(), limit: of.limit?.toString() }, signal }
+    const answer = await this.#json<{ deliveries: OwnedDelivery[]; next: string | null }>('GET', '/deliveries', options)
+    return { rows: answer.deliveries, next: answer.next }
+  }
+
+  /**
+   * Sends a failed delivery again. @throws HoldfastError `NOT_FOUND`
+   * @example await client.owner.resend(id)
+   */
+  async resend(id: string): Promise<void> {
+    await this.#json('POST', `/deliveries/${pathPart(id, 'the id')}/resend`)
+  }
+
+  // feature: audit
   /**
    * Returns a page of the audit log, newest first. A page may be empty although another page follows.
    * @example const { rows } = await client.owner.audit({ limit: 20 })
@@ -287,6 +286,7 @@ export class Owner {
     return this.#owned().bytes('GET', '/audit', { query: { ...auditQuery(filter), format }, signal })
   }
 
+  // end
   async #json<Answer extends object>(...request: Parameters<Connection['json']>): Promise<Answer> {
     return this.#owned().json<Answer>(...request)
   }

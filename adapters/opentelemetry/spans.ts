@@ -17,7 +17,7 @@ const METHODS = new Set(['CONNECT', 'DELETE', 'GET', 'HEAD', 'OPTIONS', 'PATCH',
 const OTHER = '_OTHER'
 const KINDS: Readonly<Partial<Record<FinishedWork['kind'], SpanKind>>> = {
   request: SpanKind.SERVER,
-  'webhook delivery': SpanKind.CLIENT,
+  'webhook delivery': SpanKind.CLIENT, // feature: webhooks
 }
 
 /** Returns a function that makes the spans of finished work, in the terms of the HTTP semantic conventions. */

@@ -58,7 +58,7 @@ export function checkKept(row: RecordRow): void {
 /** Inserts records with one statement. The rows pass as JSON, because their words are arrays of different lengths. */
 export async function insertRecords(sql: Sql, records: readonly InsertedRecord[]): Promise<void> {
   if (records.length === 0) return
-  // Triggers lock the webhooks of the accounts in the order of the rows.
+  // Triggers lock other rows of the accounts in the order of the rows.
   const inOrder = [...Map.groupBy(records, ({ row }) => row.accountId)].sort(byAccount).flatMap(([, own]) => own)
   const rows = inOrder.map(({ row, holdId, identity, list }) => {
     const found = { folded_name: row.name === null ? null : folded(row.name), words: wordsOfRecord(list, row) }

@@ -1,11 +1,12 @@
 /** The interfaces of a catalogue, for programs that implement their own. */
 
-import type { AuditStore } from '../features/audit/audit-store.ts'
-import type { WebhookStore } from '../features/webhooks/webhook-store.ts'
+import type { AuditStore } from '../features/audit/audit-store.ts' // feature: audit
+import type { WebhookStore } from '../features/webhooks/webhook-store.ts' // feature: webhooks
 import type { CoreCatalogue } from './catalogue.ts'
 
 export type { PinStatus, StatusCode, StatusReason } from '../domain/pin-status.ts'
 export { checkTransition } from '../domain/pin-status.ts'
+// feature: audit
 export type {
   AuditActor,
   AuditEntry,
@@ -16,6 +17,7 @@ export type {
   NewAuditEntry,
 } from '../features/audit/audit-store.ts'
 export { AUDIT_ACTORS, AUDIT_VISITED } from '../features/audit/audit-store.ts'
+// end
 export type { DagIdentity } from '../ipld/cid.ts'
 export type { NewBlock } from '../ledger/blocks.ts'
 export type { DagSizes, WholeDag } from '../ledger/whole-dag.ts'
@@ -38,10 +40,11 @@ export type { CoreCatalogue } from './catalogue.ts'
 
 /** The state that all nodes share, features included. Each method is one transaction. */
 export interface Catalogue extends CoreCatalogue {
-  audit: AuditStore
-  webhooks: WebhookStore
+  audit: AuditStore // feature: audit
+  webhooks: WebhookStore // feature: webhooks
 }
 
+// feature: webhooks
 export type {
   DeliveryOutcome,
   DeliveryRow,
@@ -50,6 +53,7 @@ export type {
   WebhookStore,
 } from '../features/webhooks/webhook-store.ts'
 export { ENDED_DELIVERIES_KEPT } from '../features/webhooks/webhook-store.ts'
+// end
 export type { DeletionStops } from './deletion-stops.ts'
 export type { EgressPayer, EgressRow, EgressStore, SentBytes } from './egress.ts'
 export { MOST_PAYERS, PAYING_ROOTS } from './egress.ts'

@@ -54,8 +54,10 @@ export interface SealedRows {
 export interface LostNames {
   /** Emails of accounts with a second factor. */
   secondFactors: string[]
+  // feature: webhooks
   /** URLs of webhooks. */
-  webhooks: string[] // feature: webhooks
+  webhooks: string[]
+  // end
 }
 
 export function lostNames(found: ReadonlyArray<[as: keyof LostNames, rows: Array<{ name: string }>]>): LostNames {

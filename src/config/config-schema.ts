@@ -231,6 +231,7 @@ export const configSchema = Type.Object(
     ),
     uploads: group(
       {
+        // feature: url-uploads
         fromUrls: defaulted(
           Type.Union([Type.Literal('off'), Type.Literal('public'), Type.Literal('any')], {
             default: 'public',
@@ -238,6 +239,7 @@ export const configSchema = Type.Object(
               'URLs from which the node reads files for accounts. `public`: only public addresses. `any`: also private ones, so accounts can read internal servers. `off`: none.',
           }),
         ),
+        // end
         maxConcurrent: upTo(
           256,
           'Concurrent uploads, CARs and server paths included. Further uploads wait up to 15 seconds, then get 503 with `Retry-After`.',
@@ -249,6 +251,7 @@ export const configSchema = Type.Object(
     ...upkeep,
     gateway,
     network,
+    // feature: webhooks
     webhooks: group(
       {
         allowPrivate: defaulted(
@@ -257,6 +260,7 @@ export const configSchema = Type.Object(
       },
       { description: 'Webhooks, which send the events of records.' },
     ),
+    // end
   },
   {
     ...closed,

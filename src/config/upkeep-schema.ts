@@ -29,6 +29,7 @@ export const upkeep = {
     },
     { description: 'Jobs that change many records.' },
   ),
+  // feature: audit
   audit: group(
     {
       keepDays: defaulted(
@@ -51,6 +52,7 @@ export const upkeep = {
     },
     { description: 'The audit log.' },
   ),
+  // end
   verify: group(
     {
       everyDays: defaulted(

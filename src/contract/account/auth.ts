@@ -156,7 +156,9 @@ const prove = route({
   summary: 'Confirm a sign-in that the console keeps',
   details:
     'Kept sign-ins are keys of `POST /tokens/console` and sessions with `keep`. For 15 minutes after a sign-in or a ' +
-    'proof they make what outlives them: keys, accounts, password links, webhooks, a second factor, another email. ' +
+    'proof they make what outlives them: keys, accounts, password links, ' +
+    'webhooks, ' + // feature: webhooks
+    'a second factor, another email. ' +
     'Later they get 403 `proof_required`, whose `proof` is `key`, `password` or `provider`. Other keys and sessions ' +
     'are never asked. Send the `key` that signed in, the `password`, or `secret` and `answer` of a sign-in with the ' +
     'provider. An account with a second factor must send a code.',

@@ -1,9 +1,9 @@
 import { html } from '../markup.ts'
+import { DeliveriesView } from '../webhooks/deliveries-view.ts' // feature: webhooks
 import { type Section, Sections } from '../widgets/sections.ts'
 import { AccountsView } from './accounts-view.ts'
-import { AuditView } from './audit-view.ts'
+import { AuditView } from './audit-view.ts' // feature: audit
 import { ClustersView } from './clusters-view.ts'
-import { DeliveriesView } from './deliveries-view.ts'
 import { FailuresView } from './failures-view.ts'
 import { OwnerOverview } from './owner-overview.ts'
 import { PeersView } from './peers.ts'
@@ -14,12 +14,12 @@ const SECTIONS: readonly [Section, ...Section[]] = [
   ['overview', 'Overview', OwnerOverview],
   ['accounts', 'Accounts', AccountsView],
   ['work', 'Work', WorkView],
-  ['webhooks', 'Webhooks', DeliveriesView],
+  ['webhooks', 'Webhooks', DeliveriesView], // feature: webhooks
   ['clusters', 'Clusters', ClustersView],
   ['network', 'Network', PeersView],
   ['takedowns', 'Takedowns', TakedownsView],
   ['failures', 'Failures', FailuresView],
-  ['audit', 'Audit log', AuditView],
+  ['audit', 'Audit log', AuditView], // feature: audit
 ]
 
 export function OwnerView({ section }: { section: string | undefined }) {

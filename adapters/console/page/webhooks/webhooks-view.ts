@@ -1,5 +1,6 @@
 import { useState } from 'preact/hooks'
 import type { Webhook } from '../../../client/index.ts'
+import { type Secret, SecretDialog } from '../account/secret-dialog.ts'
 import { html } from '../markup.ts'
 import { useSession } from '../session.ts'
 import { Dialog } from '../widgets/dialog.ts'
@@ -8,7 +9,6 @@ import { notify } from '../widgets/notices.ts'
 import { formatInstant, plural, shownCount } from '../widgets/shown-values.ts'
 import { useAction, useLoad } from '../widgets/use-load.ts'
 import { Deliveries } from './deliveries.ts'
-import { type Secret, SecretDialog } from './secret-dialog.ts'
 
 export function WebhooksView() {
   const { client } = useSession()

@@ -1,15 +1,15 @@
 import { useState } from 'preact/hooks'
 import type { OwnedDelivery } from '../../../client/index.ts'
-import { DeliveryItem } from '../account/deliveries.ts'
 import { html } from '../markup.ts'
+import { useAccountNames } from '../owner/account-names.ts'
+import { useWatch } from '../owner/use-watch.ts'
 import { useSession } from '../session.ts'
 import { useAfterPages } from '../widgets/after-pages.ts'
 import { Choice, FieldProblem } from '../widgets/field.ts'
 import { notify } from '../widgets/notices.ts'
 import { useAction } from '../widgets/use-load.ts'
 import { useNow } from '../widgets/use-now.ts'
-import { useAccountNames } from './account-names.ts'
-import { useWatch } from './use-watch.ts'
+import { DeliveryItem } from './deliveries.ts'
 
 const ROWS = 20
 const SHOWN = [
