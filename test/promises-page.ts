@@ -108,6 +108,13 @@ export const pagePromises: readonly KeptPromise[] = [
     test: { file: pins, name: 'have a page with details and content' },
   },
   {
+    promise: 'the console shows what a node waits for',
+    file: 'adapters/console/page/owner/nodes-card.ts',
+    find: '    ${waits.map(wait => html`<p class="hint" key=${wait}>${wait}</p>`)}\n',
+    replace: '',
+    test: { file: 'test/adapters/console/page/states-owner.test.ts', name: 'looks good with much to show' },
+  },
+  {
     promise: 'the console waits for the answer before it says that content is deleted',
     file: `${page}/widgets/confirm-dialog.ts`,
     find: 'if (await run(act)) onDone()',

@@ -270,6 +270,13 @@ const promises: readonly KeptPromise[] = [
     test: { file: 'test/adapters/postgres/postgres-lost-content.test.ts', name: 'stay failed if they' },
   },
   {
+    promise: 'a retiring node names the clusters of the records that move',
+    file: 'adapters/postgres/node-list.ts',
+    find: '    for (const [name, some] of Map.groupBy(moving, row => row.name)) add(name, moveOf(some, keepers))\n',
+    replace: '',
+    test: { file: 'test/adapters/postgres/postgres-retirements.test.ts', name: 'names the clusters of the records' },
+  },
+  {
     promise: 'no node retires while one of the two is down',
     file: 'adapters/postgres/begin-retirement.ts',
     find: 'if (!isThere) throw',

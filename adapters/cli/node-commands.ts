@@ -31,7 +31,7 @@ export function retireNode(args: readonly string[], env: Environment): Promise<b
     const found = await (switches.has('no-wait') ? now() : ended(now, 'retiring', 'moving'))
     if (json) printJson(found ?? { id })
     else if (found?.membership === 'retired') print(`${id} has retired: it is empty and may be stopped`)
-    else print(`${id} is retiring; "holdfast node list" shows the progress`)
+    else print([`${id} is retiring; "holdfast node list" shows the progress`, ...waitsOf(found ?? {})].join('\n'))
   })
 }
 

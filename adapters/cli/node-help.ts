@@ -13,8 +13,8 @@ ${owner}`,
   'node retire': `Usage: holdfast node retire ID --to OTHER [flags]
 
 Moves the content of a node to another node, and waits until the node is empty. All pins stay pinned and readable. Both
-nodes must run. First set "node" of its clusters to the other node, and restart all nodes. If the command is
-interrupted, the move continues; repeat the command to wait again.
+nodes must run. First set "node" of its clusters to the other node, and restart all nodes. The command names the
+clusters of the records that move. If it is interrupted, the move continues; repeat the command to wait again.
 
   holdfast node retire c --to b
 

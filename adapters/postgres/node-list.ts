@@ -4,6 +4,7 @@ import { NODE_NUMBER } from './backends.ts'
 import type { LostPace } from './lost-pace.ts'
 import { isClaimOf } from './node-claim.ts'
 import { hasEnded, IS_GIVEN_UP } from './node-states.ts'
+import { findTakers } from './offer-takers.ts'
 import { SILENT_MS } from './own-heartbeats.ts'
 import { NEWEST_SET_BACK } from './schema-set-backs.ts'
 import type { Sql } from './sql.ts'
@@ -31,6 +32,12 @@ const RECORDS = `
 const WAITS = `
   SELECT offers.node AS name, takers.id, takers.name AS taker, COUNT(*) AS count
   FROM offers LEFT JOIN nodes AS takers ON takers.name = offers.taker GROUP BY 1, 2, 3 ORDER BY 1, 3`
+/** The clusters of the records that move, by the node that retires and the id of the node that takes them. */
+const MOVING = `
+  SELECT nodes.name, target.id, records.cluster_id AS cluster
+  FROM nodes JOIN nodes AS target ON target.name = nodes.retire_to
+  JOIN holds ON holds.node = nodes.name JOIN records ON records.hold_id = holds.id
+  WHERE nodes.state = 'retiring' GROUP BY 1, 2, 3 ORDER BY 1, 3`
 const BYTES = `SELECT ${NODE_NUMBER} AS number, SUM(dag_size)::bigint AS bytes FROM roots GROUP BY 1`
 
 interface Waiting {
@@ -41,8 +48,15 @@ interface Waiting {
   count: number
 }
 
+interface Moving {
+  name: string
+  id: string | null
+  cluster: string
+}
+
 interface Counted {
-  waits: ReadonlyMap<string, readonly Waiting[]>
+  /** Sentences, by the name of the node. */
+  waits: ReadonlyMap<string, readonly string[]>
   records: ReadonlyMap<string, number>
   bytes: ReadonlyMap<number, number>
 }
@@ -67,10 +81,7 @@ export class NodeList {
     ])
     return nodes.map(({ isPending, ...node }) => ({
       ...node,
-      waits: [
-        ...(isPending ? [PENDING] : []),
-        ...(counts.waits.get(node.name) ?? []).map(wait => waitOf(wait, this.#pace.names)),
-      ],
+      waits: [...(isPending ? [PENDING] : []), ...(counts.waits.get(node.name) ?? [])],
       // The counts may be older than the end of the node.
       records: hasEnded(node.state) ? 0 : (counts.records.get(node.name) ?? 0),
       bytes: hasEnded(node.state) ? 0 : (counts.bytes.get(node.number) ?? 0),
@@ -95,13 +106,19 @@ export class NodeList {
   }
 
   async #count(): Promise<Counted> {
-    const [records, bytes, waits] = await Promise.all([
+    const [records, bytes, waiting, moving, { keepers }] = await Promise.all([
       this.#sql.all<{ name: string; count: number }>(RECORDS),
       this.#sql.all<{ number: number; bytes: number }>(BYTES),
       this.#sql.all<Waiting>(WAITS),
+      this.#sql.all<Moving>(MOVING),
+      findTakers(this.#sql, ''),
     ])
+    const waits = new Map<string, string[]>()
+    const add = (name: string, wait: string): unknown => waits.set(name, [...(waits.get(name) ?? []), wait])
+    for (const [name, some] of Map.groupBy(moving, row => row.name)) add(name, moveOf(some, keepers))
+    for (const row of waiting) add(row.name, waitOf(row, this.#pace.names))
     return {
-      waits: Map.groupBy(waits, ({ name }) => name),
+      waits,
       records: new Map(records.map(({ name, count }) => [name, count])),
       bytes: new Map(bytes.map(({ number, bytes: sum }) => [number, sum])),
     }
@@ -114,4 +131,10 @@ function waitOf({ name, taker, id, count }: Waiting, paces: string): string {
   if (taker === name)
     return `${records} until ${paces === '' ? '' : `${paces} have room, or until `}the content on it is whole`
   return `${records} until ${id ?? taker ?? 'the node of the cluster'} has the content`
+}
+
+/** Names the clusters of the records that a node still has to move. */
+function moveOf(moving: readonly Moving[], keepers: ReadonlyMap<string, string>): string {
+  const clusters = moving.map(({ cluster }) => (keepers.has(cluster) ? cluster : `${cluster} (in no configuration)`))
+  return `records of ${clusters.join(', ')} move to ${moving[0]?.id}`
 }

@@ -38,7 +38,8 @@ const list = route({
     'node. A node is `up`, `leaving` while it shuts down, or `down` after 30 seconds without a sign of life. The field ' +
     '`membership` is `active`, `retiring`, `retired`, `forgetting` or `forgotten`. While a process runs as the node, ' +
     '`isLocked` is true. The counts `records` and `bytes` may be ten seconds old. For a node that ends, `total` is the ' +
-    'number of records at the beginning. After a set-back of the database, `waits` says what the node waits for.',
+    'number of records at the beginning. The field `waits` says what the node waits for ' +
+    'after a set-back of the database. While the node retires, it names the clusters of the records that move.',
   answers: { 200: Type.Object({ nodes: Type.Array(NodeView) }) },
   errors: ['UNAVAILABLE'],
   handler: async (_, { fleet }) => ({ status: 200, body: { nodes: ((await fleet?.list()) ?? []).map(presentNode) } }),

@@ -1,9 +1,12 @@
 import { beforeEach, describe, expect, test } from 'vitest'
 import { beginRetirement } from '../../../adapters/postgres/begin-retirement.ts'
+import { LostPace } from '../../../adapters/postgres/lost-pace.ts'
+import { NodeList } from '../../../adapters/postgres/node-list.ts'
 import type { Postgres } from '../../../adapters/postgres/postgres.ts'
 import type { MovedRoot } from '../../../src/catalogue/retirements.ts'
 import { commit, DAG, dagOf, NO_LIMITS, NOW, record, request, SIZES } from '../../catalogue/content-support.ts'
 import { holdsIn, rootsIn } from '../../catalogue/whole-reconciliation.ts'
+import { ManualClock } from '../../support/manual-clock.ts'
 import { needsPostgres } from '../../support/postgres-server.ts'
 import { type TestNode, withNode } from './catalogue-in-postgres.ts'
 import { emptiedDatabase } from './opened-database.ts'
@@ -195,6 +198,18 @@ describe('content of a retiring node', needsPostgres, () => {
       await expect(beginRetirement(database, 'old', 'new')).rejects.toThrow(`the node ${name} is down: start it first`)
       await database.command('UPDATE nodes SET seen_at = now() WHERE name = $1', [name])
     }
+  })
+
+  test('names the clusters of the records that move', async () => {
+    await database.command(`UPDATE nodes SET clusters = '{"near": "new"}' WHERE name = 'new'`)
+    await bothNodes(async from => {
+      await commit(from, [record('r1'), record('r2'), record('r3', { dag: dagOf('b'), clusterId: 'gone' })])
+      const listed = await new NodeList(database.reading, new ManualClock(), new LostPace([])).list()
+      expect(listed.map(({ id, waits }) => [id, waits])).toEqual([
+        ['old', ['records of gone (in no configuration), near move to new']],
+        ['new', []],
+      ])
+    })
   })
 
   test('a DAG that the other node already has stays one root', async () => {

@@ -81,7 +81,7 @@ describe('the owner’s part of the console', { ...inBrowser, timeout: 240_000 }
             ['accounts', '80 % of its plan'],
             ['work', 'so far'],
             ['webhooks', 'answered 500'],
-            ['clusters', 'leaving'],
+            ['clusters', MOVES[0]],
             ['network', 'Dialled by'],
             ['takedowns', 'A claim'],
             ['failures', 'content taken down'],
@@ -161,6 +161,10 @@ async function fill(server: ConsoleServer, root: string): Promise<void> {
 
 const LOST = { account: 'x', clusterId: 'near', cid: CLAIMED, name: null, size: 1_234_567, node: 'five' }
 
+const MOVES: [string, string] = [
+  'records of eu, cl0-global (in no configuration) move to one',
+  '2 records wait until one has the content',
+]
 let numbers = 0
 function node(id: string, of: Partial<KnownNode>): KnownNode {
   return {
@@ -202,7 +206,7 @@ async function stub(page: Page): Promise<void> {
       node('one', {}),
       node('two', { url: `http://${'two'.repeat(20)}.internal:4100`, state: 'leaving' }),
       node('three', { state: 'down', isLocked: false }),
-      node('four', { membership: 'retiring', total: 4_000 }),
+      node('four', { membership: 'retiring', total: 4_000, waits: MOVES }),
       node('five', { state: 'down', isLocked: false, membership: 'forgetting', total: 1_600 }),
       node('other', {}),
       node('six', { state: 'down', isLocked: false, membership: 'retired', records: 0, bytes: 0, total: 12 }),
