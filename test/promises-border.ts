@@ -2,7 +2,7 @@ import type { KeptPromise } from './promises.ts'
 
 const pipeline = 'test/http/pipeline.test.ts'
 const turns = 'test/concurrency/turns.test.ts'
-const slots = 'test/concurrency/slots.test.ts'
+const slots = 'test/concurrency/slots/slots.test.ts'
 const proxies = 'test/http/proxies.test.ts'
 const pressure = 'test/adapters/node-http/back-pressure.test.ts'
 const multipart = 'test/http/multipart.test.ts'
@@ -47,10 +47,10 @@ export const borderPromises: readonly KeptPromise[] = [
   },
   {
     promise: 'idle time earns no credit',
-    file: 'src/concurrency/share-queue.ts',
+    file: 'src/concurrency/capacity/share-queue.ts',
     find: 'share.used = Math.max(share.used, this.#level)',
     replace: 'share.used += 0',
-    test: { file: 'test/concurrency/share-queue.test.ts', name: 'an owner that was idle has no credit' },
+    test: { file: 'test/concurrency/capacity/share-queue.test.ts', name: 'an owner that was idle has no credit' },
   },
   {
     promise: 'of a body no more is taken from the socket than makes a piece',
@@ -81,21 +81,21 @@ export const borderPromises: readonly KeptPromise[] = [
   },
   {
     promise: 'a place that becomes free goes to the owner who has fewest',
-    file: 'src/concurrency/slot-memory.ts',
+    file: 'src/concurrency/slots/slot-memory.ts',
     find: '|| runs < best.runs || (runs === best.runs && order',
     replace: '|| (order',
     test: { file: slots, name: 'a free slot goes to the owner with fewest, then the oldest' },
   },
   {
     promise: 'readers that take nothing lose their places to those who wait',
-    file: 'src/concurrency/slot-memory.ts',
+    file: 'src/concurrency/slots/slot-memory.ts',
     find: ' || this.#endSlow(owner, now)',
     replace: '',
     test: { file: slots, name: 'slow readers of many addresses end for those of others' },
   },
   {
     promise: 'one address leaves places to the others',
-    file: 'src/concurrency/slot-memory.ts',
+    file: 'src/concurrency/slots/slot-memory.ts',
     find: 'return this.running < most || this.#rows.takenBy(owner) < most',
     replace: 'return free > 0',
     test: { file: slots, name: 'a thousand slow readers of one address keep nobody out' },
@@ -119,7 +119,7 @@ export const borderPromises: readonly KeptPromise[] = [
   },
   {
     promise: 'uploads of one account are bounded',
-    file: 'src/concurrency/slot-memory.ts',
+    file: 'src/concurrency/slots/slot-memory.ts',
     find: '    if (perOwner !== null && this.#rows.takenBy(owner) >= perOwner) return false\n',
     replace: '',
     test: { file: 'test/http/upload-slots.test.ts', name: 'excess uploads of one account wait, then' },

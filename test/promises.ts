@@ -51,16 +51,16 @@ const removal = 'test/access/removal.test.ts'
 export const promises: readonly KeptPromise[] = [
   {
     promise: 'no account is removed once the engine has stopped',
-    file: 'src/pins/removal/account-removal.ts',
-    find: 'while (this.#isWanted && !this.#isStopped) {',
-    replace: 'while (this.#isWanted) {',
+    file: 'src/concurrency/woken-work.ts',
+    find: '    if (this.isStopped) return\n',
+    replace: '',
     test: { file: removal, name: 'does nothing if woken after a stop' },
   },
   {
     promise: 'the removal of accounts leaves no timer after a stop',
     file: 'src/pins/removal/account-removal.ts',
-    find: '    if (!this.#isStopped) this.#cancelTimer = clock',
-    replace: '    this.#cancelTimer = clock',
+    find: '    if (!this.#work.isStopped) this.#cancelTimer = ',
+    replace: '    this.#cancelTimer = ',
     test: { file: removal, name: 'does nothing if woken after a stop' },
   },
   {

@@ -1,5 +1,5 @@
 import type { CID } from 'multiformats/cid'
-import { Semaphore } from '../../src/concurrency/semaphore.ts'
+import { Semaphore } from '../../src/concurrency/capacity/semaphore.ts'
 import type { BlockSource } from '../../src/content/block-source.ts'
 import type { ContentOrigin, HeldContent } from '../../src/gateway/source/request-blocks.ts'
 import { isInline } from '../../src/ipld/cid.ts'

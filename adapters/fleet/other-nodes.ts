@@ -1,5 +1,5 @@
 import type { ClusterRegistry } from '../../src/clusters/cluster-registry.ts'
-import type { Slots } from '../../src/concurrency/slots.ts'
+import type { Slots } from '../../src/concurrency/slots/slots.ts'
 import { inUploadSlot } from '../../src/contract/uploads/upload-slot.ts'
 import { HoldfastError } from '../../src/domain/errors.ts'
 import type { ApiRequest, ApiResponse, Forwarded } from '../../src/http/api-messages.ts'

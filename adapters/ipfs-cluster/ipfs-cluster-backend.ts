@@ -7,7 +7,6 @@ import type {
   MayUnpin,
   PinJob,
 } from '../../src/clusters/cluster-backend.ts'
-import { OneByOne } from '../../src/concurrency/one-by-one.ts'
 import { pause } from '../../src/concurrency/pause.ts'
 import type { BlockSource, SizedSource } from '../../src/content/block-source.ts'
 import type { Clock } from '../../src/domain/clock.ts'
@@ -20,6 +19,7 @@ import { isPeerAddress, MOST_ORIGINS } from '../remote/peer-origins.ts'
 import { carOf, smallDag } from '../remote/small-dag.ts'
 import type { ClusterPin, IpfsClusterApi, PinPeers, Replication } from './ipfs-cluster-api.ts'
 import { holdsOf, type MarkBlock, markBlock, pinOptions, rootOf } from './mark-block.ts'
+import { OneByOne } from './one-by-one.ts'
 import { PeerStates } from './peer-states.ts'
 import { NotSendable, SendableBlocks } from './sendable-blocks.ts'
 import { SmallSends } from './small-sends.ts'

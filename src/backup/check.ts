@@ -1,5 +1,4 @@
 import { join, resolve } from 'node:path'
-import { Pace } from '../concurrency/pace.ts'
 import { nextTurn, turnSpent } from '../concurrency/turns.ts'
 import { BlockFiles } from '../content/block-files.ts'
 import { DATABASE } from '../disk/file-names.ts'
@@ -15,6 +14,7 @@ import { lockDirectory } from '../storage/directory-lock.ts'
 import { storeIn } from './block-copies.ts'
 import { keyDirectory, keyProblems, repairKeys } from './key-directory.ts'
 import { type AnyManifest, manifestPath, measure, NO_MANIFEST, readManifest, unusable } from './manifest.ts'
+import { Pace } from './pace.ts'
 
 /** Options for checking a backup. */
 export interface CheckBackupOptions {

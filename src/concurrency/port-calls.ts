@@ -1,6 +1,6 @@
 import { type MessagePort, receiveMessageOnPort } from 'node:worker_threads'
 import { type ErrorCode, HoldfastError, isHoldfastError } from '../domain/errors.ts'
-import { Semaphore } from './semaphore.ts'
+import { Semaphore } from './capacity/semaphore.ts'
 
 type Question = { id: number; name: string; argument: unknown } | { id: number; name: null }
 type Answer = { id: number; value: unknown } | { id: number; error: SentError }

@@ -1,4 +1,4 @@
-import { ShareQueue } from './share-queue.ts'
+import { ShareQueue } from './capacity/share-queue.ts'
 import { chargeWork, currentOwner } from './work.ts'
 
 /**

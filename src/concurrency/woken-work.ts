@@ -1,45 +1,69 @@
 import { isHoldfastError } from '../domain/errors.ts'
 import type { Logger } from '../domain/logger.ts'
+import { nextTurn } from './turns.ts'
+import { underName } from './work.ts'
+
+export interface WokenWorkOptions {
+  /** Name in the warnings of the event-loop watch. Default: the name of the work that woke this work. */
+  name?: string
+  /** Called after a failure, unless the work was stopped. */
+  failed: (err: unknown) => void
+}
 
 /** Work that somebody wakes when there may be something to do. It runs once at a time, until it is stopped. */
 export class WokenWork {
   readonly #run: (signal: AbortSignal) => Promise<void>
-  readonly #logger: Logger
-  readonly #failed: string
+  readonly #options: WokenWorkOptions
   readonly #ending = new AbortController()
   #isWanted = false
   #running: Promise<void> | null = null
 
-  /** @param failed the message of the warning after a failure. A database or node that is down causes no warning. */
-  constructor(run: (signal: AbortSignal) => Promise<void>, { logger, failed }: { logger: Logger; failed: string }) {
+  constructor(run: (signal: AbortSignal) => Promise<void>, options: WokenWorkOptions) {
     this.#run = run
-    this.#logger = logger
-    this.#failed = failed
+    this.#options = options
   }
 
-  /** Starts a run. A call during a run schedules one more run. */
+  get isStopped(): boolean {
+    return this.#ending.signal.aborted
+  }
+
+  /** Starts a run in a later turn. Calls before its start have no effect. A call during a run schedules one more run. */
   wake(): void {
-    if (this.#ending.signal.aborted) return
+    if (this.isStopped) return
     this.#isWanted = true
-    this.#running ??= this.#all()
+    const { name } = this.#options
+    this.#running ??= name === undefined ? this.#all() : underName(name, () => this.#all())
   }
 
-  /** Aborts the signal of the run, and waits for its end. */
+  /** Resolves when no run is wanted. */
+  async settled(): Promise<void> {
+    while (this.#running !== null) await this.#running
+  }
+
+  /** Aborts the signal of the run, and waits for its end. A run that stops its own work must not await this. */
   async stop(): Promise<void> {
     this.#ending.abort()
     await this.#running
   }
 
   async #all(): Promise<void> {
-    const { signal } = this.#ending
-    while (this.#isWanted && !signal.aborted) {
+    while (this.#isWanted && !this.isStopped) {
+      await nextTurn()
+      if (this.isStopped) break
       this.#isWanted = false
       try {
-        await this.#run(signal)
+        await this.#run(this.#ending.signal)
       } catch (err) {
-        if (!signal.aborted && !isHoldfastError(err, 'UNAVAILABLE')) this.#logger.warn({ err }, this.#failed)
+        if (!this.isStopped) this.#options.failed(err)
       }
     }
     this.#running = null
+  }
+}
+
+/** Returns a function that logs a failure as a warning, except of a database or node that is down. */
+export function warned(logger: Logger, text: string): (err: unknown) => void {
+  return err => {
+    if (!isHoldfastError(err, 'UNAVAILABLE')) logger.warn({ err }, text)
   }
 }

@@ -1,7 +1,7 @@
 import type { MultihashDigest } from 'multiformats'
 import type { CID } from 'multiformats/cid'
 import * as Digest from 'multiformats/hashes/digest'
-import type { Semaphore } from '../concurrency/semaphore.ts'
+import type { Semaphore } from '../concurrency/capacity/semaphore.ts'
 import { nextTurn, turnSpent } from '../concurrency/turns.ts'
 import { diskTrouble } from '../domain/disk-trouble.ts'
 import { HoldfastError } from '../domain/errors.ts'

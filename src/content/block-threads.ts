@@ -1,8 +1,9 @@
 import { availableParallelism } from 'node:os'
 import { Worker } from 'node:worker_threads'
-import { ShareQueue } from '../concurrency/share-queue.ts'
+import { Semaphore } from '../concurrency/capacity/semaphore.ts'
 import { currentOwner } from '../concurrency/work.ts'
 import { HoldfastError } from '../domain/errors.ts'
+import { orAborted } from '../domain/sources.ts'
 import type { ThreadAnswer, ThreadTask } from './block-thread.ts'
 
 /** As in the profile `unixfs-v1-2025` (IPIP-499), so that nearly all blocks fit. */
@@ -11,9 +12,6 @@ export const CHUNK_BYTES = 1024 ** 2
 const CHUNKS = 64
 /** Enough for one upload. */
 const FEWEST_CHUNKS = 8
-
-/** Gives a chunk to a caller that waits for one. */
-type Give = (memory: SharedArrayBuffer) => void
 
 /**
  * Pool of shared memory that threads can use without a copy. Node.js frees memory that a thread has seen only when the
@@ -25,7 +23,7 @@ export class ChunkPool {
   /** Views of the chunks in use, by memory. */
   readonly #out = new Map<ArrayBufferLike, Uint8Array>()
   /** Accounts take turns. An upload waits for one chunk at a time, so the uploads of one account take turns, too. */
-  readonly #waiting = new ShareQueue<Give>()
+  readonly #room = new Semaphore(() => this.#capacity)
   #made = 0
 
   /** @param capacity maximum number of chunks of {@link CHUNK_BYTES} */
@@ -47,7 +45,7 @@ export class ChunkPool {
   }
 
   get waiting(): number {
-    return this.#waiting.size
+    return this.#room.waiting
   }
 
   /**
@@ -57,8 +55,9 @@ export class ChunkPool {
    * @param length length of the view in bytes, up to {@link CHUNK_BYTES}
    */
   spare(length: number = CHUNK_BYTES): Buffer | null {
-    if (this.#waiting.size > 0 || this.#out.size * 2 >= this.#capacity) return null
-    return this.#hand(this.#take(), length)
+    if (this.#room.waiting > 0 || this.#room.used * 2 >= this.#capacity) return null
+    this.#room.enter(currentOwner())
+    return this.#take(length)
   }
 
   /**
@@ -67,8 +66,14 @@ export class ChunkPool {
    * @throws the reason of the signal
    */
   async move(bytes: Uint8Array, signal?: AbortSignal): Promise<Buffer> {
-    const isFree = this.#waiting.size === 0 && this.#out.size < this.#capacity
-    const chunk = isFree ? this.#hand(this.#take(), bytes.length) : await this.#next(bytes.length, signal)
+    const { entered, leave } = this.#room.enter(currentOwner())
+    try {
+      if (entered !== null) await orAborted(entered, signal)
+    } catch (error) {
+      leave()
+      throw error
+    }
+    const chunk = this.#take(bytes.length)
     chunk.set(bytes)
     return chunk
   }
@@ -77,41 +82,21 @@ export class ChunkPool {
     const { buffer } = chunk
     if (this.#out.get(buffer) !== chunk || !(buffer instanceof SharedArrayBuffer)) return
     this.#out.delete(buffer)
-    const next = this.#waiting.take()
-    if (next === null) return void this.#free.push(buffer)
-    this.#waiting.charge(next.owner, 1)
-    next.item(buffer)
+    this.#free.push(buffer)
+    this.#room.release(1)
   }
 
-  #take(): SharedArrayBuffer {
-    const free = this.#free.pop()
-    if (free !== undefined) return free
-    this.#made++
-    // A growable buffer starts at a memory page, so disks can write its pages without a copy. This one never grows.
-    return new SharedArrayBuffer(CHUNK_BYTES, { maxByteLength: CHUNK_BYTES })
-  }
-
-  #hand(memory: SharedArrayBuffer, length: number): Buffer {
+  #take(length: number): Buffer {
+    const memory = this.#free.pop() ?? this.#make()
     const chunk = Buffer.from(memory, 0, length)
     this.#out.set(memory, chunk)
     return chunk
   }
 
-  #next(length: number, signal?: AbortSignal): Promise<Buffer> {
-    return new Promise((resolve, reject) => {
-      if (signal?.aborted === true) return reject(signal.reason)
-      const owner = currentOwner()
-      const onAbort = (): void => {
-        this.#waiting.remove(owner, give)
-        reject(signal?.reason)
-      }
-      const give: Give = memory => {
-        signal?.removeEventListener('abort', onAbort)
-        resolve(this.#hand(memory, length))
-      }
-      this.#waiting.add(owner, give)
-      signal?.addEventListener('abort', onAbort, { once: true })
-    })
+  #make(): SharedArrayBuffer {
+    this.#made++
+    // A growable buffer starts at a memory page, so disks can write its pages without a copy. This one never grows.
+    return new SharedArrayBuffer(CHUNK_BYTES, { maxByteLength: CHUNK_BYTES })
   }
 }
 

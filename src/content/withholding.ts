@@ -1,6 +1,6 @@
-import { Semaphore } from '../concurrency/semaphore.ts'
+import { Semaphore } from '../concurrency/capacity/semaphore.ts'
 import { nextTurn, turnSpent } from '../concurrency/turns.ts'
-import { underName } from '../concurrency/work.ts'
+import { WokenWork, warned } from '../concurrency/woken-work.ts'
 import type { Clock } from '../domain/clock.ts'
 import type { Logger } from '../domain/logger.ts'
 import type { ReachWalk, ReachWalks } from '../ledger/reach-walks.ts'
@@ -37,13 +37,13 @@ export class Withholding {
   readonly #parts: WithholdingParts
   /** Prevents a change during a step of a walk, because the step would not see the change. */
   readonly #turn = new Semaphore(1)
-  readonly #stop = new AbortController()
+  readonly #walks: WokenWork
   #cancelTimer: () => void = () => undefined
-  #walking: Promise<void> | null = null
-  #isWanted = false
 
   constructor(parts: WithholdingParts) {
     this.#parts = parts
+    const failed = warned(parts.logger, 'walks after a takedown failed; they are repeated')
+    this.#walks = new WokenWork(signal => this.#walk(signal), { name: 'takedown walks', failed })
   }
 
   /** Brings the ledger up to date with a denylist, including changes made while the node was stopped. */
@@ -95,23 +95,17 @@ export class Withholding {
 
   /** The next start continues with the following step. */
   async stop(): Promise<void> {
-    this.#stop.abort()
     this.#cancelTimer()
-    await this.#walking
+    await this.#walks.stop()
   }
 
   wake(): void {
-    this.#isWanted = true
-    if (this.#walking !== null || this.#stop.signal.aborted) return
-    this.#walking = underName('takedown walks', () => this.#walk()).finally(() => {
-      this.#walking = null
-      if (this.#isWanted) this.wake()
-    })
+    this.#walks.wake()
   }
 
   /** Resolves when no walk is due or a walk has failed. */
   async settled(): Promise<void> {
-    while (this.#walking !== null) await this.#walking
+    await this.#walks.settled()
   }
 
   #look(): void {
@@ -119,28 +113,22 @@ export class Withholding {
     this.#cancelTimer = this.#parts.clock.after(LOOK_MS, () => this.#look())
   }
 
-  async #walk(): Promise<void> {
-    this.#isWanted = false
-    for (let isDue = true; isDue && !this.#stop.signal.aborted; ) {
-      isDue = await this.#turn
-        .hold(1, () => this.#step())
-        .catch((err: unknown) => {
-          this.#parts.logger.warn({ err }, 'walks after a takedown failed; they are repeated')
-          return false
-        })
+  async #walk(signal: AbortSignal): Promise<void> {
+    for (let isDue = true; isDue && !signal.aborted; ) {
+      isDue = await this.#turn.hold(1, () => this.#step(signal))
       if (turnSpent()) await nextTurn()
     }
   }
 
-  async #step(): Promise<boolean> {
+  async #step(signal: AbortSignal): Promise<boolean> {
     const walk = this.#parts.walks.next(this.#parts.clock.now())
     if (walk === undefined) return false
-    await this.#parts.walker.step(walk, this.#stop.signal).catch((err: unknown) => this.#delay(walk, err))
+    await this.#parts.walker.step(walk, signal).catch((err: unknown) => this.#delay(walk, err))
     return true
   }
 
   async #delay({ rootId }: ReachWalk, err: unknown): Promise<void> {
-    if (this.#stop.signal.aborted) return
+    if (this.#walks.isStopped) return
     const { walks, clock, logger } = this.#parts
     logger.warn({ err, rootId, retryMs: RETRY_MS }, 'cannot walk a root with a takedown below it; trying again')
     await walks.delay(rootId, clock.now() + RETRY_MS)

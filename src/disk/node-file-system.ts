@@ -2,7 +2,7 @@ import { closeSync, constants, fsyncSync, open as openAsync, openSync, read, typ
 import { type FileHandle, mkdir, open, readdir, rename, stat, statfs, unlink } from 'node:fs/promises'
 import { platform } from 'node:os'
 import { promisify } from 'node:util'
-import { pageMemory } from '../concurrency/page-memory.ts'
+import { pageMemory } from '../concurrency/capacity/page-memory.ts'
 import type { DiskSpace, FileSystem, NewFile } from '../domain/file-system.ts'
 
 /**

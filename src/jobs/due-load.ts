@@ -1,5 +1,4 @@
-import { nextTurn } from '../concurrency/turns.ts'
-import { underName } from '../concurrency/work.ts'
+import { WokenWork } from '../concurrency/woken-work.ts'
 import { type Clock, waitFor } from '../domain/clock.ts'
 import type { Logger } from '../domain/logger.ts'
 
@@ -20,48 +19,42 @@ const RECHECK_MS = 1_000
 /** Loads code when its first work is due. Until then, the code takes no memory. */
 export class DueLoad {
   readonly #parts: DueLoadParts
-  #looking: Promise<void> | null = null
-  #isWanted = false
-  #isDone = false
+  readonly #looks: WokenWork
   #cancelTimer: () => void = () => undefined
 
   constructor(parts: DueLoadParts) {
     this.#parts = parts
+    const { name, clock, logger } = parts
+    const failed = (err: unknown): void => {
+      logger.error({ err, jobs: name }, 'reading due jobs failed')
+      this.#lookAt(clock.now() + RECHECK_MS)
+    }
+    this.#looks = new WokenWork(() => this.#look(), { name, failed })
   }
 
   /** Looks for due work. Further calls before the look have no effect, nor has a call after the load. */
   wake(): void {
-    if (this.#isDone) return
-    this.#isWanted = true
-    this.#looking ??= underName(this.#parts.name, () => this.#look()).finally(() => {
-      this.#looking = null
-    })
+    this.#looks.wake()
   }
 
   /** Ends the looks, and waits for a load in progress. */
   async stop(): Promise<void> {
-    this.#isDone = true
     this.#cancelTimer()
-    await this.#looking
+    await this.#looks.stop()
   }
 
   async #look(): Promise<void> {
-    const { name, dueAt, load, clock, logger } = this.#parts
-    let next: number | null = null
-    while (this.#isWanted && !this.#isDone) {
-      await nextTurn()
-      this.#isWanted = false
-      try {
-        next = await dueAt()
-        if (next === null || next > clock.now() || this.#isDone) continue
-        await load()
-        this.#isDone = true
-      } catch (err) {
-        if (!this.#isDone) logger.error({ err, jobs: name }, 'reading due jobs failed')
-        next = clock.now() + RECHECK_MS
-      }
-    }
+    const { dueAt, load, clock } = this.#parts
+    const next = await dueAt()
+    if (next === null || next > clock.now() || this.#looks.isStopped) return this.#lookAt(next)
+    await load()
+    void this.stop()
+  }
+
+  #lookAt(next: number | null): void {
     this.#cancelTimer()
-    if (!this.#isDone) this.#cancelTimer = clock.after(waitFor(next, clock.now()), () => this.wake())
+    if (this.#looks.isStopped) return
+    const { clock } = this.#parts
+    this.#cancelTimer = clock.after(waitFor(next, clock.now()), () => this.wake())
   }
 }

@@ -1,5 +1,6 @@
 import { type Tracing, traced } from '../concurrency/traced.ts'
 import { nextTurn } from '../concurrency/turns.ts'
+import { WokenWork } from '../concurrency/woken-work.ts'
 import { currentRequest, underName } from '../concurrency/work.ts'
 import { type Clock, waitFor } from '../domain/clock.ts'
 import { HoldfastError } from '../domain/errors.ts'
@@ -80,8 +81,7 @@ export class JobRunner<Row extends Job, Made extends Attempt<Row>> {
   /** The next query continues after this account. */
   #lastAccount = ''
   #cancelTimer: () => void = () => undefined
-  #querying = false
-  #wakeAgain = false
+  readonly #queries: WokenWork
   #stopped = false
 
   constructor(kind: JobKind<Row, Made>, { clock, logger, metrics }: Tracing & { logger: Logger }) {
@@ -89,6 +89,11 @@ export class JobRunner<Row extends Job, Made extends Attempt<Row>> {
     this.#clock = clock
     this.#logger = logger
     this.#tracing = { clock, metrics }
+    const failed = (error: unknown): void => {
+      logger.error({ err: error, jobs: kind.name }, 'reading due jobs failed')
+      this.#sleepUntil(clock.now() + RECHECK_MS)
+    }
+    this.#queries = new WokenWork(async () => this.#sleepUntil(await this.#startDue()), { name: kind.name, failed })
   }
 
   get attempts(): Made[] {
@@ -106,20 +111,8 @@ export class JobRunner<Row extends Job, Made extends Attempt<Row>> {
 
   /** Schedules a query for due jobs. Further calls before the query starts have no effect. */
   wake(): void {
-    this.#wakeAgain = true
-    if (this.#querying || this.#stopped) return
-    this.#querying = true
     this.#cancelTimer()
-    underName(this.#kind.name, () => this.#startDue())
-      .catch((error: unknown) => {
-        this.#logger.error({ err: error, jobs: this.#kind.name }, 'reading due jobs failed')
-        return this.#clock.now() + RECHECK_MS
-      })
-      .then(next => {
-        this.#querying = false
-        if (this.#wakeAgain) this.wake()
-        else this.#sleepUntil(next)
-      })
+    this.#queries.wake()
   }
 
   /** Returns false if the runner is full or stopped, or the job is already running. */
@@ -147,14 +140,12 @@ export class JobRunner<Row extends Job, Made extends Attempt<Row>> {
     for (const { attempt } of this.#running.values()) {
       attempt.abort(new HoldfastError('ABORTED', 'the node is stopping'))
     }
-    await Promise.allSettled([...this.#running.values()].map(({ ended }) => ended))
+    await Promise.allSettled([this.#queries.stop(), ...[...this.#running.values()].map(({ ended }) => ended)])
   }
 
   /** Starts due jobs and returns when to query again. */
   async #startDue(): Promise<number | null> {
     const kind = this.#kind
-    await nextTurn()
-    this.#wakeAgain = false
     await this.#repeatUnrecorded()
     const next = await kind.nextDue()
     if (next === null || next > this.#clock.now()) return next

@@ -1,5 +1,5 @@
 import type { CID } from 'multiformats/cid'
-import type { FairGate } from '../concurrency/fair-gate.ts'
+import type { Semaphore } from '../concurrency/capacity/semaphore.ts'
 import type { Clock } from '../domain/clock.ts'
 import { HoldfastError } from '../domain/errors.ts'
 import { isOfNothing, matches } from '../ipld/block-hash.ts'
@@ -19,7 +19,7 @@ export interface SessionParts {
   /** Null if the node has no router. */
   discover: ((signal: AbortSignal) => AsyncIterable<BlockProvider>) | null
   host: HostBlocks
-  gate: FairGate
+  gate: Semaphore
   clock: Clock
   onClose: () => void
 }

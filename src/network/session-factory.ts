@@ -1,7 +1,7 @@
 import type { Libp2p } from '@libp2p/interface'
 import type { CID } from 'multiformats/cid'
+import { Semaphore } from '../concurrency/capacity/semaphore.ts'
 import { Deadline } from '../concurrency/deadline.ts'
-import { FairGate } from '../concurrency/fair-gate.ts'
 import type { Clock } from '../domain/clock.ts'
 import { HoldfastError } from '../domain/errors.ts'
 import type { GatewayClient } from '../outgoing/gateway-client.ts'
@@ -36,7 +36,7 @@ const DISCOVERY_MS = 30_000
 /** Closes all sessions when the node stops. */
 export class SessionFactory implements BlockFetcher {
   readonly #parts: SessionFactoryParts
-  readonly #gate = new FairGate(BLOCKS_AT_ONCE)
+  readonly #gate = new Semaphore(BLOCKS_AT_ONCE)
   readonly #sessions = new Set<ProviderSession>()
   readonly #configured: readonly BlockProvider[]
   #unnamed = 0

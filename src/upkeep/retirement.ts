@@ -1,7 +1,7 @@
 import type { StatusChange } from '../catalogue/fetches.ts'
 import type { MovedRoot, Retirements, RetiringNode, RetiringRoot } from '../catalogue/retirements.ts'
 import type { StagingBackend } from '../clusters/staging-backend.ts'
-import { Semaphore } from '../concurrency/semaphore.ts'
+import { Semaphore } from '../concurrency/capacity/semaphore.ts'
 import { nextTurn, turnSpent } from '../concurrency/turns.ts'
 import type { BlockSource } from '../content/block-source.ts'
 import type { Clock } from '../domain/clock.ts'

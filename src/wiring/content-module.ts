@@ -1,4 +1,4 @@
-import { Semaphore } from '../concurrency/semaphore.ts'
+import { Semaphore } from '../concurrency/capacity/semaphore.ts'
 import { BlockStore } from '../content/block-store.ts'
 import { Collector } from '../content/collector.ts'
 import { Leases } from '../content/leases.ts'

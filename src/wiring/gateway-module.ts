@@ -1,6 +1,6 @@
 import type { CID } from 'multiformats/cid'
 import { PAYING_ROOTS } from '../catalogue/egress.ts'
-import { MemoryBudget } from '../concurrency/memory-budget.ts'
+import { MemoryBudget } from '../concurrency/capacity/memory-budget.ts'
 import { createGateway, gatewaySlots, openerOf } from '../gateway/gateway.ts'
 import { Egress } from '../gateway/policy/account-egress.ts'
 import { EgressCap, type PaidContent } from '../gateway/policy/egress-cap.ts'

@@ -1,6 +1,6 @@
 import type { Border } from '../api.ts'
 import type { Backups } from '../backup/backups.ts'
-import { Slots } from '../concurrency/slots.ts'
+import { Slots } from '../concurrency/slots/slots.ts'
 import { bindRoutes } from '../contract/contract-route.ts'
 import { RememberedAnswers } from '../contract/remembered-answers.ts'
 import { routeTable } from '../contract/routes.ts'

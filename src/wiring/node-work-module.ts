@@ -1,5 +1,5 @@
 import type { StatusChange } from '../catalogue/fetches.ts'
-import { WokenWork } from '../concurrency/woken-work.ts'
+import { WokenWork, warned } from '../concurrency/woken-work.ts'
 import { cidOf } from '../ipld/cid.ts'
 import { DEFAULT_BACKEND_ID } from '../ledger/blocks.ts'
 import { LostNodes } from '../upkeep/lost-nodes.ts'
@@ -61,8 +61,7 @@ function offeringOf(
     logger,
   })
   return new WokenWork(signal => offering.run(signal), {
-    logger,
-    failed: 'content could not be offered or taken yet; it is retried',
+    failed: warned(logger, 'content could not be offered or taken yet; it is retried'),
   })
 }
 
@@ -82,8 +81,7 @@ function retirementOf(
     logger,
   })
   return new WokenWork(signal => retirement.run(signal), {
-    logger,
-    failed: 'content of a retiring node was not moved yet; it is retried',
+    failed: warned(logger, 'content of a retiring node was not moved yet; it is retried'),
   })
 }
 
@@ -106,8 +104,7 @@ function lostNodesOf(
     logger,
   })
   return new WokenWork(signal => lostNodes.run(signal), {
-    logger,
-    failed: 'records of a lost node were not taken over yet',
+    failed: warned(logger, 'records of a lost node were not taken over yet'),
   })
 }
 
@@ -137,5 +134,7 @@ function followedWork(
       await work.markChecked(fetch)
     }
   }
-  return new WokenWork(run, { logger, failed: 'work that other nodes left for this node failed, and is retried later' })
+  return new WokenWork(run, {
+    failed: warned(logger, 'work that other nodes left for this node failed, and is retried later'),
+  })
 }

@@ -1,6 +1,6 @@
 import { FIND } from '../catalogue/rules/fetch-rows.ts'
 
-import { MemoryBudget } from '../concurrency/memory-budget.ts'
+import { MemoryBudget } from '../concurrency/capacity/memory-budget.ts'
 import { PortCalls } from '../concurrency/port-calls.ts'
 import { BlockFiles } from '../content/block-files.ts'
 import type { BlockSource } from '../content/block-source.ts'

@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { MessageChannel, type MessagePort } from 'node:worker_threads'
 import { answerCalls } from '../concurrency/port-calls.ts'
-import { MOST_HOLDERS } from '../concurrency/slot-rows.ts'
+import { MOST_HOLDERS } from '../concurrency/slots/slot-rows.ts'
 import { DATABASE, TAKEDOWNS } from '../disk/file-names.ts'
 import { HoldfastError } from '../domain/errors.ts'
 import type { PaidBytes } from '../gateway/policy/egress-tally.ts'

@@ -1,12 +1,12 @@
 import { expect, test } from 'vitest'
-import { WokenWork } from '../../src/concurrency/woken-work.ts'
+import { WokenWork, warned } from '../../src/concurrency/woken-work.ts'
 import { HoldfastError } from '../../src/domain/errors.ts'
 import { silentLogger } from '../../src/domain/logger.ts'
 
 function started(run: (signal: AbortSignal) => Promise<void>) {
   const warnings: unknown[] = []
   const logger = { ...silentLogger, warn: (_: object, text?: string) => void warnings.push(text) }
-  return { work: new WokenWork(run, { logger, failed: 'the work failed' }), warnings }
+  return { work: new WokenWork(run, { failed: warned(logger, 'the work failed') }), warnings }
 }
 
 test('runs once more if it is woken during a run', async () => {
@@ -16,10 +16,12 @@ test('runs once more if it is woken during a run', async () => {
     runs++
     await gate.promise
   })
+  work.wake()
+  await expect.poll(() => runs).toBe(1)
   for (let i = 0; i < 5; i++) work.wake()
-  expect(runs).toBe(1)
   gate.resolve()
-  await expect.poll(() => runs).toBe(2)
+  await work.settled()
+  expect(runs).toBe(2)
   await work.stop()
   work.wake()
   expect(runs).toBe(2)
@@ -41,13 +43,16 @@ test('warns of failures, except of a database that is down', async () => {
 
 test('a stop aborts the run and waits for its end', async () => {
   let isEnded = false
+  const begun = Promise.withResolvers<void>()
   const { work, warnings } = started(async signal => {
+    begun.resolve()
     await new Promise(resolve => signal.addEventListener('abort', resolve))
     await Promise.resolve()
     isEnded = true
     throw signal.reason
   })
   work.wake()
+  await begun.promise
   await work.stop()
   expect([isEnded, warnings]).toEqual([true, []])
 })

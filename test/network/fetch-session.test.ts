@@ -1,6 +1,6 @@
 import type { CID } from 'multiformats/cid'
 import { describe, expect, test } from 'vitest'
-import { FairGate } from '../../src/concurrency/fair-gate.ts'
+import { Semaphore } from '../../src/concurrency/capacity/semaphore.ts'
 import { ProviderSession, type SessionParts } from '../../src/network/fetch-session.ts'
 import type { BlockProvider, ProviderAnswer } from '../../src/network/providers/block-provider.ts'
 import { ManualClock } from '../support/manual-clock.ts'
@@ -50,7 +50,7 @@ function sessionOn(providers: BlockProvider[], parts: Partial<SessionParts> = {}
     strangers: () => () => undefined,
     discover: null,
     host: { mayHave: () => false, get: async () => null },
-    gate: new FairGate(10),
+    gate: new Semaphore(10),
     clock,
     lingerMs: 0,
     onClose: () => undefined,
@@ -231,7 +231,7 @@ describe('a session', () => {
 
 describe('concurrent sessions', () => {
   test('take turns by owner, however many fetches one has queued', async () => {
-    const gate = new FairGate(1)
+    const gate = new Semaphore(1)
     const order: string[] = []
     const sourceOf = (owner: string): BlockProvider => ({
       name: owner,
@@ -251,7 +251,7 @@ describe('concurrent sessions', () => {
   })
 
   test('do not wait for a slow fetch: it frees its place', async () => {
-    const gate = new FairGate(4)
+    const gate = new Semaphore(4)
     const dead = sessionOn([new ScriptedSource('mute', [null])], { gate, owner: 'dead' })
     const abort = new AbortController()
     const hanging = Array.from({ length: 10 }, () => dead.session.get(block.cid, { signal: abort.signal }))
@@ -268,7 +268,7 @@ describe('concurrent sessions', () => {
   })
 
   test('leave the gate if they abort while they wait', async () => {
-    const gate = new FairGate(1)
+    const gate = new Semaphore(1)
     const first = gate.enter('a')
     const waiting = gate.enter('b')
     const third = gate.enter('c')

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { directoryMemory } from '../../src/concurrency/held-memory.ts'
+import { directoryMemory } from '../../src/content/unixfs/held-memory.ts'
 import { DirectoryForm } from '../../src/contract/uploads/directory-form.ts'
 import type { DirectoryEntry } from '../../src/index.ts'
 import { withEngine } from '../support/test-engine.ts'

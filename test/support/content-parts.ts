@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { CID } from 'multiformats/cid'
 import { sha256 } from 'multiformats/hashes/sha2'
-import { Semaphore } from '../../src/concurrency/semaphore.ts'
+import { Semaphore } from '../../src/concurrency/capacity/semaphore.ts'
 import { BlockFiles } from '../../src/content/block-files.ts'
 import { BlockStore } from '../../src/content/block-store.ts'
 import { Collector } from '../../src/content/collector.ts'

@@ -1,5 +1,5 @@
 import { type BinaryLike, randomBytes, type ScryptOptions, scrypt, timingSafeEqual } from 'node:crypto'
-import { Semaphore } from '../../concurrency/semaphore.ts'
+import { Semaphore } from '../../concurrency/capacity/semaphore.ts'
 import { HoldfastError } from '../../domain/errors.ts'
 
 /** Hashing is slow, so that a leaked hash is expensive to crack. */

@@ -1,5 +1,5 @@
 import type { CID } from 'multiformats/cid'
-import { Semaphore } from '../../concurrency/semaphore.ts'
+import { Semaphore } from '../../concurrency/capacity/semaphore.ts'
 import { nextTurn, turnSpent } from '../../concurrency/turns.ts'
 import { HoldfastError } from '../../domain/errors.ts'
 import { type ByteSource, bytesOf } from '../../domain/sources.ts'

@@ -1,4 +1,4 @@
-import { PAGED_BYTES, pageMemory } from '../../concurrency/page-memory.ts'
+import { PAGED_BYTES, pageMemory } from '../../concurrency/capacity/page-memory.ts'
 import { nextTurn, turnSpent } from '../../concurrency/turns.ts'
 import { HoldfastError } from '../../domain/errors.ts'
 

@@ -1,5 +1,5 @@
 import type { CID } from 'multiformats/cid'
-import { Semaphore } from '../../concurrency/semaphore.ts'
+import { Semaphore } from '../../concurrency/capacity/semaphore.ts'
 import { HoldfastError } from '../../domain/errors.ts'
 import { HASH } from '../../ipld/cid.ts'
 import type { NewBlock } from '../../ledger/blocks.ts'

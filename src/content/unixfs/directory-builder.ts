@@ -1,8 +1,8 @@
-import { directoryMemory } from '../../concurrency/held-memory.ts'
 import type { StagedDag } from '../dag/staged-dag.ts'
 import { NO_ATTRIBUTES } from './attributes.ts'
 import { cidOfCompact, compactCid, type StoredEntry, storeDirectory } from './directory.ts'
 import { pathRefusal } from './entry-path.ts'
+import { directoryMemory } from './held-memory.ts'
 import type { ImportedNode } from './unixfs-import.ts'
 
 interface Folder {

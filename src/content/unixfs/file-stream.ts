@@ -1,5 +1,5 @@
 import type { CID } from 'multiformats/cid'
-import { PAGED_BYTES } from '../../concurrency/page-memory.ts'
+import { PAGED_BYTES } from '../../concurrency/capacity/page-memory.ts'
 import type { HoldfastError } from '../../domain/errors.ts'
 import { CODEC } from '../../ipld/cid.ts'
 import { malformedDagPb } from '../dag/dag-pb.ts'

@@ -1,6 +1,6 @@
 import type { CID } from 'multiformats/cid'
-import type { MemoryBudget } from '../../concurrency/memory-budget.ts'
-import { pageMemory } from '../../concurrency/page-memory.ts'
+import type { MemoryBudget } from '../../concurrency/capacity/memory-budget.ts'
+import { pageMemory } from '../../concurrency/capacity/page-memory.ts'
 import type { Clock } from '../../domain/clock.ts'
 import { freeMemory, giveAway } from '../dag/ordered-walk.ts'
 

@@ -1,4 +1,4 @@
-import { directoryMemory } from '../../concurrency/held-memory.ts'
+import { directoryMemory } from '../../content/unixfs/held-memory.ts'
 import { textOfUnicode } from '../../domain/byte-text.ts'
 import { HoldfastError } from '../../domain/errors.ts'
 import { quoted } from '../../http/form-headers.ts'

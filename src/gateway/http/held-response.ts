@@ -1,4 +1,4 @@
-import type { Slot } from '../../concurrency/paced-slot.ts'
+import type { Slot } from '../../concurrency/slots/paced-slot.ts'
 import type { Clock } from '../../domain/clock.ts'
 import { HoldfastError } from '../../domain/errors.ts'
 import type { Logger } from '../../domain/logger.ts'

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { PAGED_BYTES } from '../../concurrency/page-memory.ts'
+import { PAGED_BYTES } from '../../concurrency/capacity/page-memory.ts'
 import { type ByteRange, rangesOf } from '../../content/unixfs/file-stream.ts'
 import type { FileNode } from '../../content/unixfs/node.ts'
 import { HoldfastError } from '../../domain/errors.ts'

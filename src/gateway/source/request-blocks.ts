@@ -1,6 +1,6 @@
 import type { CID } from 'multiformats/cid'
-import type { MemoryBudget } from '../../concurrency/memory-budget.ts'
-import { Semaphore } from '../../concurrency/semaphore.ts'
+import type { MemoryBudget } from '../../concurrency/capacity/memory-budget.ts'
+import { Semaphore } from '../../concurrency/capacity/semaphore.ts'
 import { currentOwner } from '../../concurrency/work.ts'
 import { type SpareReads, WalkBudget, type WalkLimits } from '../../content/dag/ordered-walk.ts'
 import type { LeasedContent, LiveContent } from '../../content/live-content.ts'

@@ -1,5 +1,5 @@
 import type { CID } from 'multiformats/cid'
-import type { MemoryBudget } from '../../concurrency/memory-budget.ts'
+import type { MemoryBudget } from '../../concurrency/capacity/memory-budget.ts'
 import type { CompleteConfig } from '../../config/config.ts'
 import type { WalkLimits } from '../../content/dag/ordered-walk.ts'
 import { SpareReads } from '../../content/dag/ordered-walk.ts'

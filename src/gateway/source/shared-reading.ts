@@ -1,6 +1,6 @@
 import type { MessagePort } from 'node:worker_threads'
-import type { MemoryShare } from '../../concurrency/memory-budget.ts'
-import type { SlotTable } from '../../concurrency/slot-rows.ts'
+import type { MemoryShare } from '../../concurrency/capacity/memory-budget.ts'
+import type { SlotTable } from '../../concurrency/slots/slot-rows.ts'
 import type { CompleteConfig } from '../../config/config.ts'
 
 /**

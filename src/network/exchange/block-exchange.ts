@@ -1,6 +1,6 @@
 import type { Connection, Libp2p, PeerId, Stream } from '@libp2p/interface'
 import type { CID } from 'multiformats/cid'
-import { FairGate } from '../../concurrency/fair-gate.ts'
+import { Semaphore } from '../../concurrency/capacity/semaphore.ts'
 import { underName } from '../../concurrency/work.ts'
 import type { Clock } from '../../domain/clock.ts'
 import type { Logger } from '../../domain/logger.ts'
@@ -45,8 +45,8 @@ export class BlockExchange {
   readonly #peers = new Map<string, Peer>()
   readonly #speakers = new Map<string, PeerId>()
   readonly #misconduct: Misconduct
-  readonly #gate = new FairGate(MESSAGES_AT_ONCE)
-  readonly #decoding = new FairGate(1)
+  readonly #gate = new Semaphore(MESSAGES_AT_ONCE)
+  readonly #decoding = new Semaphore(1)
   readonly #wants: WantCount = { count: 0 }
   readonly #listeners = new Set<(id: PeerId) => void>()
   #topology: string | null = null

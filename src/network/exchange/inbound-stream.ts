@@ -1,5 +1,5 @@
 import type { Stream } from '@libp2p/interface'
-import type { FairGate, Pass } from '../../concurrency/fair-gate.ts'
+import type { Pass, Semaphore } from '../../concurrency/capacity/semaphore.ts'
 import { nextTurn, turnSpent } from '../../concurrency/turns.ts'
 import { freePlaintext } from '../wire/plaintexts.ts'
 import type { FrameReader } from './frame-reader.ts'
@@ -31,7 +31,7 @@ export class InboundStream {
   readonly #frames: FrameReader
   readonly #handling: FrameHandling
   readonly #owner: string
-  readonly #gate: FairGate
+  readonly #gate: Semaphore
   readonly #waiting: Uint8Array[] = []
   readonly #room: { waitingBytes: number }
   #pass: Pass | null = null
@@ -46,7 +46,7 @@ export class InboundStream {
   constructor(
     stream: Stream,
     frames: FrameReader,
-    options: { owner: string; gate: FairGate; room: { waitingBytes: number }; handling: FrameHandling },
+    options: { owner: string; gate: Semaphore; room: { waitingBytes: number }; handling: FrameHandling },
   ) {
     this.#frames = frames
     this.#owner = options.owner

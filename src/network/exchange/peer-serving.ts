@@ -1,5 +1,5 @@
 import type { CID } from 'multiformats/cid'
-import type { FairGate } from '../../concurrency/fair-gate.ts'
+import type { Semaphore } from '../../concurrency/capacity/semaphore.ts'
 import { nextTurn, turnSpent } from '../../concurrency/turns.ts'
 import type { Logger } from '../../domain/logger.ts'
 import { cidOfBytes } from '../../ipld/cid.ts'
@@ -26,7 +26,7 @@ interface PeerServingParts {
   peer: string
   blocks: ServedBlocks
   channel: PeerChannel
-  gate: FairGate
+  gate: Semaphore
   wants: WantCount
   logger: Logger
 }

@@ -1,7 +1,7 @@
 import type { BulkChange } from '../../catalogue/bulk-changes.ts'
 import type { PinLimits } from '../../catalogue/records.ts'
 import type { UndoPeriods } from '../../catalogue/undo-periods.ts'
-import { WokenWork } from '../../concurrency/woken-work.ts'
+import { WokenWork, warned } from '../../concurrency/woken-work.ts'
 import type { Clock } from '../../domain/clock.ts'
 import type { Logger } from '../../domain/logger.ts'
 
@@ -26,7 +26,7 @@ export class KeptBounds {
   constructor(parts: KeptBoundsParts) {
     this.#parts = parts
     const failed = 'cannot compare what undo periods keep with the quotas; the next removal repeats it'
-    this.#work = new WokenWork(signal => this.#checkAll(signal), { logger: parts.logger, failed })
+    this.#work = new WokenWork(signal => this.#checkAll(signal), { failed: warned(parts.logger, failed) })
   }
 
   /** Checks an account soon: after a removal, and after the purge of an ended period. */

@@ -1,5 +1,5 @@
-import { MemoryBudget } from '../../concurrency/memory-budget.ts'
-import { Slots } from '../../concurrency/slots.ts'
+import { MemoryBudget } from '../../concurrency/capacity/memory-budget.ts'
+import { Slots } from '../../concurrency/slots/slots.ts'
 import type { Clock } from '../../domain/clock.ts'
 
 /** Largest memory in bytes of a row until it is part of an answer. Most of it is metadata. */

@@ -1,6 +1,6 @@
 import type { Page } from '../../catalogue/page.ts'
 import type { ListedRecord, RecordFilter, Records } from '../../catalogue/records.ts'
-import { FairGate } from '../../concurrency/fair-gate.ts'
+import { Semaphore } from '../../concurrency/capacity/semaphore.ts'
 import { nextTurn, turnSpent } from '../../concurrency/turns.ts'
 import { HoldfastError } from '../../domain/errors.ts'
 
@@ -24,7 +24,7 @@ export function sortedOrder(sort: string | undefined): SortedOrder | null {
  */
 export class SortedLists {
   readonly #records: Pick<Records, 'page' | 'walk'>
-  readonly #gate = new FairGate(1)
+  readonly #gate = new Semaphore(1)
 
   constructor(records: Pick<Records, 'page' | 'walk'>) {
     this.#records = records

@@ -1,8 +1,8 @@
 import type { StatusChange } from '../../catalogue/fetches.ts'
 import type { PlacementRow, Placements } from '../../catalogue/placements.ts'
 import type { ClusterBackend, PinJob } from '../../clusters/cluster-backend.ts'
+import type { Semaphore } from '../../concurrency/capacity/semaphore.ts'
 import { Deadline, within } from '../../concurrency/deadline.ts'
-import type { FairGate } from '../../concurrency/fair-gate.ts'
 import type { BlockSource } from '../../content/block-source.ts'
 import type { Clock } from '../../domain/clock.ts'
 import { HoldfastError } from '../../domain/errors.ts'
@@ -47,10 +47,10 @@ type Verify = (signal: AbortSignal, onMoved: () => void) => Promise<void>
 export class PlacementAttempt implements Attempt<PlacementRow> {
   readonly job: PlacementRow
   readonly #parts: PlacementParts
-  readonly #large: FairGate
+  readonly #large: Semaphore
   readonly #abort = new AbortController()
 
-  constructor(job: PlacementRow, parts: PlacementParts, large: FairGate) {
+  constructor(job: PlacementRow, parts: PlacementParts, large: Semaphore) {
     this.job = job
     this.#parts = parts
     this.#large = large
@@ -93,7 +93,7 @@ export class PlacementAttempt implements Attempt<PlacementRow> {
     const isSmall = (this.#parts.sizeOf(row) ?? Number.POSITIVE_INFINITY) <= LARGE_BYTES
     const pass = isSmall ? null : this.#large.enter(row.accountId)
     try {
-      if (pass !== null) await orAborted(Promise.resolve(pass.entered), signal)
+      if (pass !== null) await orAborted(pass.entered, signal)
       const job = { hold: HOLD, root: cidOf(row), origins: [], isRepair: row.isAnew }
       await this.#keep(backend, { ...job, source, signal })
     } finally {

@@ -1,5 +1,5 @@
 import type { PlacementRow } from '../../catalogue/placements.ts'
-import { FairGate } from '../../concurrency/fair-gate.ts'
+import { Semaphore } from '../../concurrency/capacity/semaphore.ts'
 import { isHoldfastError } from '../../domain/errors.ts'
 import type { Logger } from '../../domain/logger.ts'
 import { cidOf } from '../../ipld/cid.ts'
@@ -40,7 +40,7 @@ export class PlacementRunner {
 
 function jobsOf(backendId: number, parts: PlacementParts, logger: Logger): JobKind<PlacementRow, PlacementAttempt> {
   const { placements } = parts
-  const large = new FairGate(LARGE_AT_ONCE)
+  const large = new Semaphore(LARGE_AT_ONCE)
   return {
     name: 'placements',
     pauses: { firstMs: FIRST_RETRY_MS, longestMs: LONGEST_RETRY_MS },

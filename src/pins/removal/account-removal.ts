@@ -1,7 +1,7 @@
 import type { AccountStore } from '../../catalogue/account-store.ts'
 import { MOST_CHANGES } from '../../catalogue/bulk-changes.ts'
 import type { UndoPeriods } from '../../catalogue/undo-periods.ts'
-import { underName } from '../../concurrency/work.ts'
+import { WokenWork } from '../../concurrency/woken-work.ts'
 import type { Clock } from '../../domain/clock.ts'
 import type { Logger } from '../../domain/logger.ts'
 import type { PinService } from '../pin-service.ts'
@@ -30,15 +30,17 @@ const LOOK_AGAIN_MS = 60_000
 export class AccountRemoval {
   readonly #parts: AccountRemovalParts
   #cancelTimer: () => void = () => undefined
-  #running: Promise<void> | null = null
-  #isWanted = false
-  #isStopped = false
+  readonly #work: WokenWork
   #periodsEnded: () => void = () => undefined
   /** By account: end of a pause after the last batch or a failure, in ms since the epoch. */
   #rests = new Map<string, number>()
 
   constructor(parts: AccountRemovalParts) {
     this.#parts = parts
+    this.#work = new WokenWork(signal => this.#round(signal).finally(() => this.#lookAgain()), {
+      name: 'account removal',
+      failed: err => parts.logger.error({ err }, 'looking for deleted accounts failed'),
+    })
   }
 
   /**
@@ -47,10 +49,7 @@ export class AccountRemoval {
    */
   wake(): void {
     this.#cancelTimer()
-    this.#isWanted = true
-    this.#running ??= underName('account removal', () => this.#work()).finally(() => {
-      this.#running = null
-    })
+    this.#work.wake()
   }
 
   /** Sets the listener for undo periods that ended, whose records are then purged. */
@@ -59,37 +58,32 @@ export class AccountRemoval {
   }
 
   async settled(): Promise<void> {
-    await this.#running
+    await this.#work.settled()
   }
 
   async stop(): Promise<void> {
-    this.#isStopped = true
     this.#cancelTimer()
-    await this.settled()
+    await this.#work.stop()
   }
 
-  async #work(): Promise<void> {
-    const { clock, logger } = this.#parts
-    while (this.#isWanted && !this.#isStopped) {
-      this.#isWanted = false
-      await this.#round().catch((err: unknown) => logger.error({ err }, 'looking for deleted accounts failed'))
-    }
-    if (!this.#isStopped) this.#cancelTimer = clock.after(LOOK_AGAIN_MS, () => this.wake())
+  #lookAgain(): void {
+    this.#cancelTimer()
+    if (!this.#work.isStopped) this.#cancelTimer = this.#parts.clock.after(LOOK_AGAIN_MS, () => this.wake())
   }
 
   /** Removes one batch of each marked account. An account therefore never waits for the whole removal of another. */
-  async #round(): Promise<void> {
+  async #round(signal: AbortSignal): Promise<void> {
     const { accounts, clock, logger } = this.#parts
     const now = clock.now()
     this.#rests = new Map([...this.#rests].filter(([, until]) => until > now))
     for (const id of await accounts.deleted(MOST_ACCOUNTS)) {
-      if (this.#isStopped) return
+      if (signal.aborted) return
       if (this.#rests.has(id)) continue
       const hasMore = await this.#step(id).catch((err: unknown) => {
         logger.error({ err, account: id }, 'removing an account failed')
         return false
       })
-      if (hasMore) this.#isWanted = true
+      if (hasMore) this.#work.wake()
       else this.#rests.set(id, now + LOOK_AGAIN_MS)
     }
   }

@@ -1,5 +1,4 @@
 import type { ClusterRegistry } from '../../clusters/cluster-registry.ts'
-import { directoryMemory } from '../../concurrency/held-memory.ts'
 import { inTurns } from '../../concurrency/turns.ts'
 import type { StagedDag } from '../../content/dag/staged-dag.ts'
 import {
@@ -11,6 +10,7 @@ import {
 import { attributeFields } from '../../content/unixfs/attributes.ts'
 import { DirectoryBuilder } from '../../content/unixfs/directory-builder.ts'
 import { splitEntryPath } from '../../content/unixfs/entry-path.ts'
+import { directoryMemory } from '../../content/unixfs/held-memory.ts'
 import { type StagedFile, stagedFile, stagedFiles } from '../../content/unixfs/staged-files.ts'
 import { importSymlink } from '../../content/unixfs/symlink.ts'
 import { type ImportedNode, importFile } from '../../content/unixfs/unixfs-import.ts'

@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import type { AddressInfo } from 'node:net'
 import { expect, test } from 'vitest'
 import { createGatewayServer } from '../../../adapters/node-http/http-server.ts'
-import { MemoryBudget } from '../../../src/concurrency/memory-budget.ts'
+import { MemoryBudget } from '../../../src/concurrency/capacity/memory-budget.ts'
 import { GatewayWorld } from '../../gateway/world.ts'
 import { pseudoRandom } from '../../support/bytes.ts'
 

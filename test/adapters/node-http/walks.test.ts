@@ -14,7 +14,7 @@ async function walksOf(script: string): Promise<Record<string, string[]>> {
 }
 
 /** Files that only a wait for a turn passes, which a slow machine may need for each chunk. */
-const ONLY_WAITS = new Set(['src/concurrency/share-queue.ts', 'src/concurrency/work.ts'])
+const ONLY_WAITS = new Set(['src/concurrency/capacity/share-queue.ts', 'src/concurrency/work.ts'])
 
 /** Files that every chunk of a request passes. */
 const chunks = walksOf('crossed-files.ts')
@@ -44,7 +44,7 @@ describe('how many files stand in the way of a chunk', () => {
   })
 })
 
-// If a request waits for its turn, the queue of turns (`src/concurrency/share-queue.ts`) is one of the files.
+// If a request waits for its turn, the queue of turns (`src/concurrency/capacity/share-queue.ts`) is one of the files.
 // Two of the files load what the handler needs at its first request, and one counts open answers. A removal compares what
 // undo periods keep with the quota, in four files. A stop of deletion, the features that follow records, and the attributes
 // of files add four to an upload.

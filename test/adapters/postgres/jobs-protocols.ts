@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { CID } from 'multiformats/cid'
 import type { ClusterBackend } from '../../../src/clusters/cluster-backend.ts'
-import { FairGate } from '../../../src/concurrency/fair-gate.ts'
+import { Semaphore } from '../../../src/concurrency/capacity/semaphore.ts'
 import { HoldfastError } from '../../../src/domain/errors.ts'
 import { PlacementAttempt } from '../../../src/pins/placement/placement-attempt.ts'
 import { AWAY, DAG, NOW, record } from '../../catalogue/content-support.ts'
@@ -55,7 +55,7 @@ class PlacementWorker {
         ...{ clock: this.#clock, onChanges: () => undefined },
       }
       try {
-        await new PlacementAttempt(row, parts, new FairGate(1)).run(row)
+        await new PlacementAttempt(row, parts, new Semaphore(1)).run(row)
       } catch (error) {
         await placements.retry(row, { at: this.#clock.now(), reason: 'failed' })
         throw error

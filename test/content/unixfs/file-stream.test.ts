@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import type { CID } from 'multiformats/cid'
 import { expect, test } from 'vitest'
-import { MemoryBudget } from '../../../src/concurrency/memory-budget.ts'
+import { MemoryBudget } from '../../../src/concurrency/capacity/memory-budget.ts'
 import type { BlockReader } from '../../../src/content/unixfs/block-reader.ts'
 import { rangesOf, streamFile } from '../../../src/content/unixfs/file-stream.ts'
 import { decodeNode, fileInOneBlock } from '../../../src/content/unixfs/node.ts'

@@ -1,6 +1,6 @@
 import { CID } from 'multiformats/cid'
 import { expect, test } from 'vitest'
-import { MemoryBudget } from '../../../src/concurrency/memory-budget.ts'
+import { MemoryBudget } from '../../../src/concurrency/capacity/memory-budget.ts'
 import { StreamedBlock } from '../../../src/content/unixfs/streamed-block.ts'
 import { pseudoRandom } from '../../support/bytes.ts'
 import { ManualClock } from '../../support/manual-clock.ts'

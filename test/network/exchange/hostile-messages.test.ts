@@ -2,7 +2,7 @@ import type { Stream } from '@libp2p/interface'
 import { multiaddr } from '@multiformats/multiaddr'
 import type { CID } from 'multiformats/cid'
 import { describe, expect, test } from 'vitest'
-import { FairGate } from '../../../src/concurrency/fair-gate.ts'
+import { Semaphore } from '../../../src/concurrency/capacity/semaphore.ts'
 import { varintBytes } from '../../../src/ipld/varint.ts'
 import { FrameReader } from '../../../src/network/exchange/frame-reader.ts'
 import { InboundStream, MOST_WAITING_BYTES } from '../../../src/network/exchange/inbound-stream.ts'
@@ -208,7 +208,7 @@ describe('streams', () => {
   /** Opens a stream that logs the owner of each message. A message takes one event-loop turn. */
   function streamOf(
     owner: string,
-    gate: FairGate,
+    gate: Semaphore,
     order: string[],
     { onFailure = () => undefined, room = { waitingBytes: 0 } }: Partial<Watching> = {},
   ) {
@@ -227,7 +227,7 @@ describe('streams', () => {
 
   test('take turns by peer', async () => {
     const order: string[] = []
-    const gate = new FairGate(1)
+    const gate = new Semaphore(1)
     const greedy = Array.from({ length: 8 }, () => streamOf('greedy', gate, order))
     const modest = streamOf('modest', gate, order)
     for (const stream of greedy) stream.send(frames(100))
@@ -242,8 +242,8 @@ describe('streams', () => {
     const room = { waitingBytes: 0 }
     const watching = { room, onFailure: (error: unknown) => failures.push(error) }
     const [first, second] = [
-      streamOf('a', new FairGate(1), order, watching),
-      streamOf('a', new FairGate(1), order, watching),
+      streamOf('a', new Semaphore(1), order, watching),
+      streamOf('a', new Semaphore(1), order, watching),
     ]
     const long = Buffer.concat(
       Array.from({ length: 1_000 }, () => Buffer.concat([Buffer.of(0xe8, 0x07), Buffer.alloc(1_000)])),
@@ -260,7 +260,7 @@ describe('streams', () => {
   test('have no unread bytes after reading', async () => {
     const order: string[] = []
     const room = { waitingBytes: 0 }
-    const stream = streamOf('a', new FairGate(1), order, { room })
+    const stream = streamOf('a', new Semaphore(1), order, { room })
     for (let i = 0; i < 30; i++) stream.send(frames(10))
     expect(room.waitingBytes).toBe(600)
     await expect.poll(() => order.length).toBe(300)
@@ -270,12 +270,12 @@ describe('streams', () => {
   test('report a cut or malformed message after all earlier ones', async () => {
     const order: string[] = []
     const failures: unknown[] = []
-    const stream = streamOf('a', new FairGate(1), order)
+    const stream = streamOf('a', new Semaphore(1), order)
     stream.send(frames(2))
     stream.send(Buffer.of(9, 1))
     stream.dispatchEvent(new Event('close'))
     await expect.poll(() => order).toEqual(['a', 'a', 'a broken'])
-    const empty = streamOf('b', new FairGate(1), order, { onFailure: error => failures.push(error) })
+    const empty = streamOf('b', new Semaphore(1), order, { onFailure: error => failures.push(error) })
     empty.send(new Uint8Array(1_000_000))
     await expect.poll(() => failures).toEqual([expect.objectContaining({ message: 'too many messages are empty' })])
   })

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import type { Stream } from '@libp2p/interface'
 import { expect, test } from 'vitest'
-import { FairGate } from '../../../src/concurrency/fair-gate.ts'
+import { Semaphore } from '../../../src/concurrency/capacity/semaphore.ts'
 import { varintBytes } from '../../../src/ipld/varint.ts'
 import { FrameReader } from '../../../src/network/exchange/frame-reader.ts'
 import { InboundStream } from '../../../src/network/exchange/inbound-stream.ts'
@@ -67,7 +67,7 @@ test("a stream's messages are whole, and their chunks are freed", async () => {
     onFailure: whole.reject,
   }
   const stream = new HearingStream()
-  const parts = { owner: 'peer', gate: new FairGate(1), room: { waitingBytes: 0 }, handling }
+  const parts = { owner: 'peer', gate: new Semaphore(1), room: { waitingBytes: 0 }, handling }
   new InboundStream(stream as unknown as Stream, new FrameReader(1_000_000), parts)
   const bytes = Buffer.concat(sent.flatMap(message => [varintBytes(message.length), message]))
   const inOne: Uint8Array[] = []

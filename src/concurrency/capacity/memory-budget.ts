@@ -1,8 +1,10 @@
-import type { Clock } from '../domain/clock.ts'
-import { HoldfastError } from '../domain/errors.ts'
-import { Semaphore } from './semaphore.ts'
-import { MOST_HOLDERS } from './slot-rows.ts'
-import { currentOwner } from './work.ts'
+import type { Clock } from '../../domain/clock.ts'
+import { HoldfastError } from '../../domain/errors.ts'
+import { orAborted } from '../../domain/sources.ts'
+import { within } from '../deadline.ts'
+import { MOST_HOLDERS } from '../slots/slot-rows.ts'
+import { currentOwner } from '../work.ts'
+import { type Pass, Semaphore } from './semaphore.ts'
 
 /** A thread's access to the budget. It can be sent to another thread, and the counters stay shared. */
 export interface MemoryShare {
@@ -70,7 +72,7 @@ export class MemoryBudget {
   }
 
   get isAwaited(): boolean {
-    return this.#taken.isAwaited
+    return this.#taken.waiting > 0
   }
 
   /**
@@ -79,8 +81,8 @@ export class MemoryBudget {
    */
   async take(bytes: number, signal: AbortSignal): Promise<void> {
     const units = unitsOf(bytes)
-    const wait = this.#taken.acquire(units, currentOwner())
-    if (wait !== null) await this.#orGiveUp(wait, units, signal)
+    const pass = this.#taken.enter(currentOwner(), units)
+    if (pass.entered !== null) await this.#orGiveUp(pass, signal)
     Atomics.add(this.#counters, 1 + this.#share.holder, units)
   }
 
@@ -90,19 +92,12 @@ export class MemoryBudget {
     this.#taken.release(units)
   }
 
-  async #orGiveUp(wait: Promise<void>, units: number, signal: AbortSignal): Promise<void> {
-    const over = Promise.withResolvers<never>()
-    const aborted = (): void => over.reject(signal.reason)
-    signal.addEventListener('abort', aborted, { once: true })
-    const cancel = this.#clock.after(WAIT_MS, () => over.reject(spent()))
+  async #orGiveUp({ entered, leave }: Pass, signal: AbortSignal): Promise<void> {
     try {
-      await Promise.race([wait, over.promise])
+      await within({ clock: this.#clock, ms: WAIT_MS, late: spent, signal }, late => orAborted(entered, late))
     } catch (error) {
-      void wait.then(() => this.#taken.release(units))
+      leave()
       throw error
-    } finally {
-      cancel()
-      signal.removeEventListener('abort', aborted)
     }
   }
 }

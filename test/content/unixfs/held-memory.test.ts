@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { HeldMemory } from '../../src/concurrency/held-memory.ts'
+import { HeldMemory } from '../../../src/content/unixfs/held-memory.ts'
 
 test('an upload gets memory that others have freed', () => {
   const memory = new HeldMemory(10)

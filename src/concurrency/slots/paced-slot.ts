@@ -1,5 +1,5 @@
-import type { Clock } from '../domain/clock.ts'
-import { HoldfastError } from '../domain/errors.ts'
+import type { Clock } from '../../domain/clock.ts'
+import { HoldfastError } from '../../domain/errors.ts'
 
 /** A slot that a request has taken. {@link Slots} issues it. */
 export interface Slot {

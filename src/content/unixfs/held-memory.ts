@@ -1,4 +1,4 @@
-import { HoldfastError } from '../domain/errors.ts'
+import { HoldfastError } from '../../domain/errors.ts'
 
 const RETRY_SECONDS = 5
 

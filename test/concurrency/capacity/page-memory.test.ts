@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { PageMemory } from '../../src/concurrency/page-memory.ts'
+import { PageMemory } from '../../../src/concurrency/capacity/page-memory.ts'
 
 const MIB = 1024 ** 2
 

@@ -1,5 +1,5 @@
-import type { Clock } from '../domain/clock.ts'
-import { HoldfastError } from '../domain/errors.ts'
+import type { Clock } from '../../domain/clock.ts'
+import { HoldfastError } from '../../domain/errors.ts'
 import { PacedSlot, type Slot, tooSlow } from './paced-slot.ts'
 import { SlotMemory } from './slot-memory.ts'
 import { SlotRows, type SlotTable } from './slot-rows.ts'

@@ -1,9 +1,9 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import type { Slot } from '../../src/concurrency/paced-slot.ts'
-import { SlotRows } from '../../src/concurrency/slot-rows.ts'
-import { type SlotLimits, Slots } from '../../src/concurrency/slots.ts'
-import { ManualClock } from '../support/manual-clock.ts'
+import type { Slot } from '../../../src/concurrency/slots/paced-slot.ts'
+import { SlotRows } from '../../../src/concurrency/slots/slot-rows.ts'
+import { type SlotLimits, Slots } from '../../../src/concurrency/slots/slots.ts'
+import { ManualClock } from '../../support/manual-clock.ts'
 
 function limitsOf(limits: Partial<SlotLimits>): SlotLimits {
   return { capacity: 4, perOwner: null, waiting: 4, waitMs: 1_000, what: 'the thing', ...limits }

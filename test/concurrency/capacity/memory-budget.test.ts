@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
-import { MemoryBudget } from '../../src/concurrency/memory-budget.ts'
-import { chargeWork, underName } from '../../src/concurrency/work.ts'
-import { ManualClock } from '../support/manual-clock.ts'
+import { MemoryBudget } from '../../../src/concurrency/capacity/memory-budget.ts'
+import { chargeWork, underName } from '../../../src/concurrency/work.ts'
+import { ManualClock } from '../../support/manual-clock.ts'
 
 const KIB = 1024
 const never = new AbortController().signal

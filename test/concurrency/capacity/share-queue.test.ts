@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { ShareQueue } from '../../src/concurrency/share-queue.ts'
+import { ShareQueue } from '../../../src/concurrency/capacity/share-queue.ts'
 
 /** Takes all items, and charges each its cost by owner. Returns them in order. */
 function drain(queue: ShareQueue<string>, costs: Record<string, number> = {}): string[] {
