@@ -1,6 +1,7 @@
 import type { KeptPromise } from './promises.ts'
 
 const remembered = 'test/contract/remembered-answers.test.ts'
+const versions = 'test/storage/account-versions.test.ts'
 const blockReads = 'test/content/block-reads.test.ts'
 
 /** Promises about the work that a read costs. */
@@ -15,9 +16,58 @@ export const readPromises: readonly KeptPromise[] = [
   {
     promise: 'a repeated list shows what another process has written',
     file: 'src/storage/database.ts',
-    find: 'return `${this.#changes.get()?.count} ${this.dataVersion()}`',
-    replace: 'return `${this.#changes.get()?.count}`',
+    find: '${this.#versions[placeOf(accountId)]} ${this.dataVersion()}`',
+    replace: '${this.#versions[placeOf(accountId)]}`',
     test: { file: remembered, name: 'follows writes of another process, and stays' },
+  },
+  {
+    promise: 'answers on SQLite end with a new record',
+    file: 'src/storage/account-triggers.ts',
+    find: 'BEGIN SELECT account_changed(NEW.account_id); END;\n  CREATE TEMP TRIGGER record_changed',
+    replace: 'BEGIN SELECT 1; END;\n  CREATE TEMP TRIGGER record_changed',
+    test: { file: versions, name: 'each change raises the version of its account' },
+  },
+  {
+    promise: 'answers on SQLite end with a change of a record',
+    file: 'src/storage/account-triggers.ts',
+    find: 'record_changed AFTER UPDATE ON',
+    replace: 'record_changed AFTER UPDATE OF meta ON',
+    test: { file: versions, name: 'each change raises the version of its account' },
+  },
+  {
+    promise: 'answers on SQLite end with the removal of a record',
+    file: 'src/storage/account-triggers.ts',
+    find: 'account_changed(OLD.account_id)',
+    replace: '1',
+    test: { file: versions, name: 'each change raises the version of its account' },
+  },
+  {
+    promise: 'answers on SQLite end with a change of the account',
+    file: 'src/storage/account-triggers.ts',
+    find: 'account_changed(NEW.id)',
+    replace: '1',
+    test: { file: versions, name: 'each change raises the version of its account' },
+  },
+  {
+    promise: 'answers on SQLite end with an announcement',
+    file: 'src/storage/account-triggers.ts',
+    find: 'SELECT account_changed(account_id) FROM',
+    replace: 'SELECT 1 FROM',
+    test: { file: versions, name: 'each change raises the version of its account' },
+  },
+  {
+    promise: 'answers on SQLite end with an announcement for many',
+    file: 'src/storage/account-triggers.ts',
+    find: 'SELECT account_changed(NULL) FROM',
+    replace: 'SELECT 1 FROM',
+    test: { file: versions, name: 'each change raises the version of its account' },
+  },
+  {
+    promise: 'a write of one account keeps the answers of another',
+    file: 'src/storage/database.ts',
+    find: "typeof accountId === 'string' ? placeOf(accountId) : 0",
+    replace: '0',
+    test: { file: remembered, name: 'follows each change of its account at once' },
   },
   {
     promise: 'a repeated list omits expired records',

@@ -46,9 +46,8 @@ export interface RouteDocumentation {
   readonly goesTo?: GoesTo
   /**
    * Set if responses may be cached, because they depend only on the account, the request and the stored records.
-   * With `if shared`, only answers from a catalogue in another process are cached. A look-up in SQLite is as cheap.
    */
-  readonly isRemembered?: true | 'if shared'
+  readonly isRemembered?: true
   /** Action that the audit log records. Routes for content and routes that only read have none. */
   readonly audit?: AuditAction
   /** Errors of the route itself. Errors of authentication, parameters and bodies are added automatically. */
@@ -149,11 +148,10 @@ function defined<Reach extends Access, Schema extends TSchema, A extends Answers
     bodies: body === undefined ? forms : [body, ...forms],
     handler: async (context, services) => {
       const { rememberedAnswers } = services
-      const isRemembered = rest.isRemembered === true || (rest.isRemembered !== undefined && rememberedAnswers.isShared)
       const find = (): Promise<Answer> => answerTo(context, services)
       // Every route with cached responses requires authentication, so the pipeline has set the principal.
       const { principal } = context as AuthenticatedContext
-      const { response, cid } = isRemembered
+      const { response, cid } = rest.isRemembered
         ? await rememberedAnswers.answer(principal.account.id, questionOf(rest, context as AuthenticatedContext), find)
         : await find()
       if (cid !== null) context.concerns(cid)

@@ -16,14 +16,15 @@ export interface AnswerVersion {
 }
 
 export interface AnswerVersions {
-  /** True if other nodes write, too, so that the version is in another process. */
-  readonly isShared: boolean
   of(accountId: string): AnswerVersion | Promise<AnswerVersion>
 }
 
-/** Returns the versions of a catalogue in this process, which change with every write. */
-export function ownVersions(store: { version(): string }, records: Pick<Records, 'nextExpiry'>): AnswerVersions {
-  return { isShared: false, of: () => ({ version: store.version(), nextExpiry: () => records.nextExpiry() }) }
+/** Returns the versions of a catalogue in this process. */
+export function ownVersions(
+  store: { versionOf(accountId: string): string },
+  records: Pick<Records, 'nextExpiry'>,
+): AnswerVersions {
+  return { of: accountId => ({ version: store.versionOf(accountId), nextExpiry: () => records.nextExpiry() }) }
 }
 
 export interface RememberedAnswersParts {
@@ -61,11 +62,6 @@ export class RememberedAnswers {
       sizeCalculation: ({ answer: { response } }, question) =>
         BYTES_OF_ANSWER + 2 * (response.body.length + question.length),
     })
-  }
-
-  /** True if a look-up in the catalogue is a statement to another process. */
-  get isShared(): boolean {
-    return this.#parts.versions.isShared
   }
 
   /**

@@ -104,7 +104,7 @@ export type Passwords = Pick<PasswordService, 'change' | 'confirm'>
 export type ServedSecondFactors = Pick<SecondFactor, 'isEnabled' | 'begin' | 'enable' | 'disable' | 'check'>
 
 export interface Services {
-  rememberedAnswers: Pick<RememberedAnswers, 'answer' | 'isShared'>
+  rememberedAnswers: Pick<RememberedAnswers, 'answer'>
   pins: ServedPins
   bulk: Pick<BulkService, 'start' | 'list' | 'get' | 'undo' | 'recent'>
   uploadSlots: UploadSlots

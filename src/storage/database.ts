@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs'
 import SqliteDatabase from 'better-sqlite3'
 import { HoldfastError } from '../domain/errors.ts'
+import { accountTriggers } from './account-triggers.ts'
 import { copyDatabaseFile } from './copy-database.ts'
 import { checkSchema, prepareForWriting } from './prepared-database.ts'
 import { readIntoCache } from './read-ahead.ts'
@@ -30,6 +31,8 @@ interface DatabaseOptions {
 }
 
 const MOST_CACHE_BYTES = 64 * 1024 ** 2
+/** Accounts with one place share a version. Then a change of one account only costs another one a look-up. */
+const VERSION_PLACES = 65_536
 
 /**
  * The SQLite database of a data directory, with the newest schema. The caller closes the database.
@@ -42,7 +45,8 @@ export class Database {
   readonly #transaction: SqliteDatabase.Transaction<(work: () => unknown) => unknown>
   readonly #log: SqliteDatabase.Statement<[], { log: number; checkpointed: number }>
   readonly #commits: SqliteDatabase.Statement<[], { data_version: number }>
-  readonly #changes: SqliteDatabase.Statement<[], { count: number }>
+  /** Counts of changes: of all accounts, then by place. Null before the first question. */
+  #versions: Uint32Array | null = null
   #durable = true
   #closed = false
 
@@ -79,7 +83,6 @@ export class Database {
     this.#transaction = sqlite.transaction(work => work())
     this.#log = sqlite.prepare('PRAGMA wal_checkpoint(NOOP)')
     this.#commits = sqlite.prepare('PRAGMA data_version')
-    this.#changes = sqlite.prepare('SELECT total_changes() AS count')
   }
 
   prepare<Params extends SqlValue[], Row = unknown>(sql: string): Statement<Params, Row> {
@@ -193,10 +196,25 @@ export class Database {
     return this.#commits.get()?.data_version ?? 0
   }
 
-  /** Returns a text that changes with each change by this connection and each commit by another connection. */
-  version(): string {
+  /**
+   * Returns a text that differs after each change of the account's lists and statuses by this connection, and after each
+   * commit by another connection.
+   */
+  versionOf(accountId: string): string {
     this.#checkOpen()
-    return `${this.#changes.get()?.count} ${this.dataVersion()}`
+    this.#versions ??= this.#watchAccounts()
+    return `${this.#versions[0]} ${this.#versions[placeOf(accountId)]} ${this.dataVersion()}`
+  }
+
+  #watchAccounts(): Uint32Array {
+    const versions = new Uint32Array(1 + VERSION_PLACES)
+    this.#sqlite.function('account_changed', accountId => {
+      const place = typeof accountId === 'string' ? placeOf(accountId) : 0
+      versions[place] = (versions[place] ?? 0) + 1
+      return null
+    })
+    this.#sqlite.exec(accountTriggers)
+    return versions
   }
 
   /** Closes the database. Later calls throw `UNAVAILABLE`. */
@@ -216,4 +234,11 @@ export class Database {
  */
 function preparedOnce(sql: string): string {
   return sql.replaceAll('?', '+?')
+}
+
+/** Returns the place of an account's version, from 1. */
+function placeOf(accountId: string): number {
+  let hash = 0
+  for (let i = 0; i < accountId.length; i++) hash = (Math.imul(hash, 31) + accountId.charCodeAt(i)) >>> 0
+  return 1 + (hash % VERSION_PLACES)
 }

@@ -143,7 +143,7 @@ function catalogueOf(
     census: shared.census(census),
     signIn: shared.signIn(sealing),
     credentialsVersion: () => shared.changes.version(),
-    versions: { isShared: true, of: id => shared.versions.of(id) },
+    versions: shared.versions,
     work,
     offers,
     retirements,

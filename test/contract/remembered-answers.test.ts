@@ -3,9 +3,12 @@ import BetterSqlite3 from 'better-sqlite3'
 import { describe, expect, test, vi } from 'vitest'
 import { RememberedAnswers } from '../../src/contract/remembered-answers.ts'
 import { jsonResponse } from '../../src/http/json-body.ts'
+import { SCOPES } from '../../src/index.ts'
 import { PinService } from '../../src/pins/pin-service.ts'
 import { callApi } from '../support/api-call.ts'
+import { Draws } from '../support/draws.ts'
 import { ManualClock } from '../support/manual-clock.ts'
+import { planOf } from '../support/plans.ts'
 import { type TestEngine, withEngine } from '../support/test-engine.ts'
 
 describe('a cached answer', () => {
@@ -13,7 +16,7 @@ describe('a cached answer', () => {
     const clock = new ManualClock()
     const state = { version: 'one', nextExpiry: null as number | null, found: 0, isLive: false, size: 1 }
     const answers = new RememberedAnswers({
-      versions: { isShared: false, of: () => ({ version: state.version, nextExpiry: async () => state.nextExpiry }) },
+      versions: { of: () => ({ version: state.version, nextExpiry: async () => state.nextExpiry }) },
       clock,
       mostBytes: 10_000,
     })
@@ -151,4 +154,82 @@ describe('a list asked for again', () => {
       }
       expect(await list()).toEqual(['other'])
     }))
+})
+
+describe('a status asked for again', () => {
+  test('reads no record, and follows each change of its account at once', () =>
+    withEngine(async test => {
+      const { engine, account } = test
+      const { secret } = await engine.keys.create(account, { name: 'reads', scopes: ['files:read'] })
+      const { record } = await engine.pins.upload([Buffer.from('one')], { account, name: 'first' })
+      const status = async () => {
+        const { json } = await callApi(engine, 'GET', `/status/${record.cid}`, { 'x-api-key': secret })
+        return json.name
+      }
+      expect(await status()).toBe('first')
+      const found = vi.spyOn(PinService.prototype, 'status')
+      const other = await test.newAccount()
+      await engine.pins.upload([Buffer.from('of another account')], { account: other })
+      expect(await status()).toBe('first')
+      expect(found).not.toHaveBeenCalled()
+      found.mockRestore()
+      await engine.pins.rename({ account, uploadId: record.uploadId, name: 'second' })
+      expect(await status()).toBe('second')
+    }))
+})
+
+describe('answers asked for again', () => {
+  const SEED = Number(process.env.HOLDFAST_TEST_SEED ?? Date.now() % 100_000)
+  const plans = { few: planOf({ pageLimit: { default: 3, max: 3 } }) }
+
+  test(`are those of a first question after each change, with seed ${SEED}`, () =>
+    withEngine(
+      async test => {
+        const { engine, account, clock } = test
+        const draws = new Draws(SEED)
+        const { secret } = await engine.keys.create(account, { name: 'all', scopes: SCOPES })
+        const other = await test.newAccount()
+        const cids = new Set<string>()
+        const ids = async () => {
+          const found: string[] = []
+          for await (const { uploadId } of engine.pins.all({ account })) found.push(uploadId)
+          return found
+        }
+        const upload = async (name: string, timelock?: Date) => {
+          const bytes = Buffer.from(`content ${draws.below(5)}`)
+          cids.add((await engine.pins.upload([bytes], { account, name, ...(timelock && { timelock }) })).record.cid)
+        }
+        const changes: readonly [() => Promise<unknown>, ...Array<() => Promise<unknown>>] = [
+          () => upload(`name ${draws.below(1_000)}`),
+          () => Promise.all([upload('one'), upload('of'), upload('many')]),
+          () => upload('passing', new Date(clock.now() + 60_000)),
+          async () => clock.jump(draws.below(90_000)),
+          async () => {
+            const uploadId = (await ids())[draws.below(3)]
+            if (uploadId !== undefined) await engine.pins.rename({ account, uploadId, name: `n${draws.below(1_000)}` })
+          },
+          async () => {
+            const uploadId = (await ids())[draws.below(3)]
+            if (uploadId !== undefined) await engine.pins.discard({ account, uploadId })
+          },
+          () => engine.accounts.setPlan(account, draws.pick(['few', 'unlimited'])),
+          () => engine.pins.upload([Buffer.from(`of another ${draws.below(1_000)}`)], { account: other }),
+          () => engine.reconcile(),
+        ]
+        const ask = async (query: string) => {
+          const lists = ['/users/me/uploads?limit=50&', '/users/me/uploads?']
+          const paths = [...lists, ...[...cids].flatMap(cid => [`/status/${cid}?`, `/allocations/${cid}?`])]
+          const answers = await Promise.all(
+            paths.map(path => callApi(engine, 'GET', `${path}${query}`, { 'x-api-key': secret })),
+          )
+          return answers.map(({ status, json: { requestId: _, ...json } }) => ({ status, json }))
+        }
+        for (let change = 0; change < 60; change++) {
+          await ask('')
+          await draws.pick(changes)()
+          expect(await ask('')).toEqual(await ask(`once=${change}`))
+        }
+      },
+      { plans },
+    ))
 })

@@ -16,10 +16,11 @@ export async function callApi(
   { body = '', ...headers }: Record<string, string> = {},
   remoteAddress = '127.0.0.1',
 ): Promise<ApiAnswer> {
+  const [where = '', query = ''] = path.split('?')
   const response = await engine.api({
     method,
-    path: `/api/v3${path}`,
-    query: '',
+    path: `/api/v3${where}`,
+    query,
     header: name => headers[name],
     body: (async function* () {
       if (body !== '') yield Buffer.from(body)

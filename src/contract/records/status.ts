@@ -54,7 +54,7 @@ const shared = {
   params: { cid: 'A CID, version 0 or 1, in any multibase.' },
   ...CLUSTER,
   errors: ['INVALID_CID', 'PIN_NOT_FOUND'],
-  isRemembered: 'if shared',
+  isRemembered: true,
 } as const
 
 const allocations = {
