@@ -89,7 +89,7 @@ export class HoldfastClient {
 
   /**
    * Sends any other request to a path below the base, and returns the JSON response.
-   * @example const { webhooks } = await client.request('GET', '/webhooks')
+   * @example const plans = await client.request('GET', '/plans')
    */
   async request<Answer extends object = JsonObject>(
     method: string,

@@ -8,9 +8,10 @@ import { Holds } from '../../src/ledger/holds.ts'
 import { RootTable } from '../../src/ledger/root-table.ts'
 import { Database } from '../../src/storage/database.ts'
 import { WriteQueue } from '../../src/storage/write-queue.ts'
+import { auditRules } from '../features/audit/audit-rules.ts'
+import { webhookRules } from '../features/webhooks/webhook-rules.ts'
 import { RepeatingDatabase } from '../support/repeating-database.ts'
 import { withTempDir } from '../support/temp-dir.ts'
-import { auditRules } from './audit-rules.ts'
 import { bulkModel } from './bulk-model.ts'
 import { bulkRules } from './bulk-rules.ts'
 import { contentRules } from './content-rules.ts'
@@ -22,8 +23,6 @@ import { type ContentCatalogue, memoryCatalogue, type Surroundings } from './mem
 import { placementRules } from './placement-rules.ts'
 import { reconciliationRules } from './reconciliation-rules.ts'
 import { searchRules } from './search-rules.ts'
-
-import { webhookRules } from './webhook-rules.ts'
 
 const rules = [
   ...contentRules,

@@ -1,11 +1,11 @@
 import type { RecordFilter, RecordSearch } from '../../src/catalogue/index.ts'
-import { wrongAudit } from './audit-rules.ts'
+import { wrongAudit } from '../features/audit/audit-rules.ts'
+import { wrongWebhooks } from '../features/webhooks/webhooks-wrong.ts'
 import { wrongBulk } from './bulk-wrong.ts'
 import { wrongEgress } from './egress-rules.ts'
 import type { ContentCatalogue } from './memory-catalogue.ts'
 import { wrongPlacements } from './placements-wrong.ts'
 import { wrongReconciliations } from './reconciliation-wrong.ts'
-import { wrongWebhooks } from './webhooks-wrong.ts'
 
 export type Broken = (right: ContentCatalogue) => Partial<ContentCatalogue>
 

@@ -25,7 +25,7 @@ import {
 } from '../../src/catalogue/index.ts'
 import { HoldfastError } from '../../src/index.ts'
 
-import type { AccessBeside } from './memory-webhooks.ts'
+import type { AccessBeside } from '../features/webhooks/memory-webhooks.ts'
 
 export type AccessCatalogue = Pick<Catalogue, 'accounts' | 'identities' | 'keys' | 'sessions' | 'secondFactors'>
 

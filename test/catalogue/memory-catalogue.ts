@@ -1,13 +1,13 @@
 import type { Catalogue, ListedFile } from '../../src/catalogue/index.ts'
+import { memoryAudit } from '../features/audit/memory-audit.ts'
+import { dropWebhooks, memoryWebhooks } from '../features/webhooks/memory-webhooks.ts'
 import { memoryAccess } from './memory-access.ts'
-import { memoryAudit } from './memory-audit.ts'
 import { memoryBulk } from './memory-bulk.ts'
 import { MemoryContent, memoryFetches, memoryRecords } from './memory-content.ts'
 import { memoryEgress } from './memory-egress.ts'
 import { memoryPlacements } from './memory-placements.ts'
 import { memoryFiles, memoryReconciliation } from './memory-reconciliation.ts'
 import { memoryStops } from './memory-stops.ts'
-import { dropWebhooks, memoryWebhooks } from './memory-webhooks.ts'
 
 /** Changes to the ledger from outside the catalogue. */
 export interface Surroundings {

@@ -1,3 +1,5 @@
+import { urlAudits } from '../features/url-uploads/audits-urls.ts' // feature: url-uploads
+import { webhookAudits } from '../features/webhooks/audits-webhooks.ts' // feature: webhooks
 import { accessAudits } from './audits-access.ts'
 import { authAudits } from './audits-auth.ts'
 import { carAudits } from './audits-car.ts'
@@ -21,8 +23,6 @@ import { statusAudits } from './audits-status.ts'
 import { textAudits } from './audits-texts.ts'
 import { uploadTokenAudits } from './audits-upload-tokens.ts'
 import { uploadAudits } from './audits-uploads.ts'
-import { urlAudits } from './audits-urls.ts'
-import { webhookAudits } from './audits-webhooks.ts'
 import type { Audit } from './world.ts'
 
 /** The contract as data: checks that every way of serving an engine must pass. */
@@ -33,7 +33,7 @@ export const audits: readonly Audit[] = [
   ...keyAudits,
   ...consoleKeyAudits,
   ...proofAudits,
-  ...webhookAudits,
+  ...webhookAudits, // feature: webhooks
   ...authAudits,
   ...secondFactorAudits,
   ...passwordLinkAudits,
@@ -46,7 +46,7 @@ export const audits: readonly Audit[] = [
   ...pinAudits,
   ...listAudits,
   ...jobAudits,
-  ...urlAudits,
+  ...urlAudits, // feature: url-uploads
   ...offerAudits,
   ...nodeAudits,
   ...statusAudits,

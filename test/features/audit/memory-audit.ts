@@ -5,7 +5,7 @@ import {
   type AuditRow,
   type AuditStore,
   type NewAuditEntry,
-} from '../../src/catalogue/index.ts'
+} from '../../../src/catalogue/index.ts'
 
 type Stored = Omit<AuditRow, 'email'> & Pick<NewAuditEntry, 'key'>
 

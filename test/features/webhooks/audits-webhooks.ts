@@ -1,5 +1,14 @@
 import assert from 'node:assert/strict'
-import { type Actor, type Answer, type Audit, assertError, BASE, expectStatus, fileForm, json } from './world.ts'
+import {
+  type Actor,
+  type Answer,
+  type Audit,
+  assertError,
+  BASE,
+  expectStatus,
+  fileForm,
+  json,
+} from '../../contract/world.ts'
 
 /** A host name that never resolves, so that no test contacts the internet. */
 const URL = 'https://hook.invalid/told?by=us'

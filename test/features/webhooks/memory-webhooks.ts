@@ -4,8 +4,8 @@ import {
   ENDED_DELIVERIES_KEPT,
   type WebhookRow,
   type WebhookStore,
-} from '../../src/catalogue/index.ts'
-import type { MemoryContent } from './memory-content.ts'
+} from '../../../src/catalogue/index.ts'
+import type { MemoryContent } from '../../catalogue/memory-content.ts'
 
 /** Lookups of accounts and keys that webhooks need. */
 export interface AccessBeside {

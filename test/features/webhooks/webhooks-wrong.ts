@@ -1,4 +1,4 @@
-import type { Broken } from './content-wrong.ts'
+import type { Broken } from '../../catalogue/content-wrong.ts'
 
 /** Webhooks with one fault each, and the rules that must detect it. */
 export const wrongWebhooks: ReadonlyArray<[what: string, broken: Broken, rules: RegExp[]]> = [

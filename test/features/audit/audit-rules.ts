@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
-import { AUDIT_VISITED, type AuditFilter, type AuditRow, type NewAuditEntry } from '../../src/catalogue/index.ts'
-import { type ContentRule, NOW } from './content-support.ts'
-import type { Broken } from './content-wrong.ts'
-import type { ContentCatalogue } from './memory-catalogue.ts'
+import { AUDIT_VISITED, type AuditFilter, type AuditRow, type NewAuditEntry } from '../../../src/catalogue/index.ts'
+import { type ContentRule, NOW } from '../../catalogue/content-support.ts'
+import type { Broken } from '../../catalogue/content-wrong.ts'
+import type { ContentCatalogue } from '../../catalogue/memory-catalogue.ts'
 
 const ANY: AuditFilter = { from: 0, until: Number.MAX_SAFE_INTEGER }
 const KEEP = { oldest: 0, mostEntries: 10_000 }

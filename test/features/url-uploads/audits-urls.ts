@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { type Audit, assertError, BASE, expectStatus, json } from './world.ts'
+import { type Audit, assertError, BASE, expectStatus, json } from '../../contract/world.ts'
 
 /** Uploads from a URL. The audited service may reach private addresses. */
 export const urlAudits: readonly Audit[] = [

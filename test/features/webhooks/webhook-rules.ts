@@ -1,7 +1,17 @@
 import assert from 'node:assert/strict'
-import { type DeliveryRow, ENDED_DELIVERIES_KEPT } from '../../src/catalogue/index.ts'
-import { type ContentRule, commit, DAG, dagOf, NO_LIMITS, NOW, record, request, SIZES } from './content-support.ts'
-import type { ContentCatalogue } from './memory-catalogue.ts'
+import { type DeliveryRow, ENDED_DELIVERIES_KEPT } from '../../../src/catalogue/index.ts'
+import {
+  type ContentRule,
+  commit,
+  DAG,
+  dagOf,
+  NO_LIMITS,
+  NOW,
+  record,
+  request,
+  SIZES,
+} from '../../catalogue/content-support.ts'
+import type { ContentCatalogue } from '../../catalogue/memory-catalogue.ts'
 
 const ALL = { after: null, limit: 1_000 }
 const outcome = { status: 200, error: null, at: NOW }
