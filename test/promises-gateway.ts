@@ -13,6 +13,7 @@ const stoppingNode = 'test/adapters/fleet/stopping-node.test.ts'
 const withoutDatabase = 'test/adapters/fleet/without-database.test.ts'
 const probes = 'test/http/readiness-probes.test.ts'
 const readiness = 'test/gateway/site/readiness.test.ts'
+const routing = 'test/features/routing/routing.test.ts'
 const turns = '      if (turn !== null) await turn\n'
 
 const linear = 'test/linear-text.test.ts'
@@ -27,6 +28,34 @@ export const gatewayPromises: readonly KeptPromise[] = [
     find: 'highWaterMark: 0',
     replace: 'highWaterMark: 100',
     test: { file: 'test/gateway/reader/content-reader.test.ts', name: 'keeps its content from garbage collection' },
+  },
+  {
+    promise: 'the router names nobody for content that the gateway refuses',
+    file: 'src/gateway/source/root-opener.ts',
+    find: 'NOT_SERVED.has(error.code)) return null',
+    replace: 'NOT_SERVED.has(error.code)) return { isLocal: true }',
+    test: { file: routing, name: 'forgets what is taken down' },
+  },
+  {
+    promise: 'the router belongs to the gateway, not to content',
+    file: 'src/features/routing/delegated-router.ts',
+    find: " || isContentHost(request.header('host'), host)",
+    replace: '',
+    test: { file: routing, name: 'is on the origin of the gateway only' },
+  },
+  {
+    promise: 'the router shares the slots of the gateway',
+    file: 'src/features/routing/delegated-router.ts',
+    find: 'const slot = await parts.slots.enter(share, signal)',
+    replace: 'const slot = { leave: () => undefined }',
+    test: { file: routing, name: 'waits for a slot of the gateway' },
+  },
+  {
+    promise: 'the router tells no private address that nobody configured',
+    file: 'src/network/network-node.ts',
+    find: '!leadsInside(address) && ',
+    replace: '',
+    test: { file: routing, name: 'names no node that nobody could reach' },
   },
   {
     promise: 'content cannot set setuid, setgid or sticky',

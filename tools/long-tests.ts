@@ -18,6 +18,7 @@ export const LONG_TESTS: Readonly<Record<string, readonly string[]>> = {
     'test/storage/wrong-directories.test.ts',
   ],
   'a replaced library, which needs a worker of its own': ['test/gateway/representations/content-type.test.ts'],
+  'other programs that read everything': ['test/interop/routing.test.ts'],
   'a disk that one account fills': ['test/torture/full-disk.test.ts'],
   'plans of statements at a million rows': ['test/adapters/postgres/plans.test.ts'],
   'benchmarks at a tiny size': ['test/bench/bench.test.ts', 'test/bench/clients.test.ts'],

@@ -67,6 +67,14 @@ const gateway = group(
           'True if the origin of `/ipfs/` serves nothing else. If false, pages are sandboxed, see [the gateway](gateway.md#pages-and-the-origin-they-run-in).',
       }),
     ),
+    // feature: routing
+    routing: defaulted(
+      Type.Boolean({
+        default: true,
+        description:
+          "True if the gateway's own port tells which content it serves, at `/routing/v1`; see [the router](routing.md).",
+      }),
+    ),
     maxConcurrentRequests: upTo(
       1_024,
       'Concurrent gateway responses. Further requests wait up to 15 seconds, then get 503 with `Retry-After`. Under contention, client addresses share them fairly.',

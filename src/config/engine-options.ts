@@ -78,6 +78,10 @@ export interface GatewayConfig {
    */
   ownOrigin?: boolean
   /**
+   * True if the gateway's own port tells which content it serves, at `/routing/v1`; see the router. Default: `true`.
+   */
+  routing?: boolean
+  /**
    * Concurrent gateway responses. Further requests wait up to 15 seconds, then get 503 with `Retry-After`. Under
    * contention, client addresses share them fairly. Default: `1024`.
    */

@@ -31,12 +31,14 @@ const STREAM_WINDOW_BYTES = 2 * 1024 * 1024
  */
 export function createHeliaNode(options: {
   settings: NetworkSettings
+  /** Multiaddr of the gateway to announce beside the others. */
+  gateway: string | null
   blockstore: Blockstore
   datastore: Datastore
   broker: HeliaBroker
   misconduct: Misconduct
 }): HeliaWithLibp2p<ServiceMap> {
-  const { settings, blockstore, datastore, broker, misconduct } = options
+  const { settings, gateway, blockstore, datastore, broker, misconduct } = options
   const helia = createHeliaLight({
     blockstore,
     datastore,
@@ -47,7 +49,7 @@ export function createHeliaNode(options: {
   const places = new InboundPlaces()
   const common = {
     nodeInfo: { name: 'holdfast', version: VERSION, userAgent: `holdfast/${VERSION}` },
-    addresses: { listen: settings.listen, announce: settings.announce },
+    addresses: announced(settings, gateway === null ? [] : [gateway]),
     transports: [tcp()],
     connectionEncrypters: [leanNoise()],
     streamMuxers: [rareYamux({ streamOptions: { maxStreamWindowSize: STREAM_WINDOW_BYTES } }, STREAM_WINDOW_BYTES)],
@@ -80,4 +82,10 @@ export function createHeliaNode(options: {
     peerInfoMapper: settings.isPublic ? removePrivateAddressesMapper : passthroughMapper,
   })
   return withLibp2pLight(helia, { ...common, services: { ...services, dht } })
+}
+
+/** libp2p announces `appendAnnounce` only without `announce`. */
+function announced({ listen, announce }: NetworkSettings, more: string[]) {
+  if (announce.length === 0) return { listen, appendAnnounce: more }
+  return { listen, announce: [...announce, ...more] }
 }

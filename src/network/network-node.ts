@@ -1,6 +1,7 @@
 import type { HeliaWithLibp2p } from '@helia/libp2p'
 import type { ServiceMap } from '@libp2p/interface'
 import type { KadDHT } from '@libp2p/kad-dht'
+import type { Multiaddr } from '@multiformats/multiaddr'
 import type { Datastore } from 'interface-datastore'
 import type { CID } from 'multiformats/cid'
 import type { NetworkConfig } from '../config/engine-options.ts'
@@ -18,10 +19,11 @@ import { HeliaBlockstore } from './helia-blockstore.ts'
 import { HeliaBroker } from './helia-broker.ts'
 import { createHeliaNode } from './helia-node.ts'
 import { HostBlockStore } from './host-block-store.ts'
+import { httpAddressOf } from './http-address.ts'
 import { KeptPeers } from './kept-peers.ts'
 import { type NetworkSettings, networkSettings } from './network-settings.ts'
 import { PeerRecords } from './peer-records.ts'
-import { type Names, systemNames } from './public-addresses.ts'
+import { leadsInside, type Names, systemNames } from './public-addresses.ts'
 import type { ServedBlocks } from './served-blocks.ts'
 import { SessionFactory } from './session-factory.ts'
 import { StartingPoints } from './starting-points.ts'
@@ -44,6 +46,11 @@ export interface NetworkNode extends BlockFetcher {
   readonly peerId: string
   /** Returns the multiaddrs at which other nodes can dial this node. Each multiaddr ends in the peer id. */
   addresses(): string[]
+  /**
+   * Returns the multiaddrs to tell others, without the peer id: the configured ones, or else the public ones of those
+   * listened on.
+   */
+  announced(): string[]
   peerCount(): number
   readonly isPublic: boolean
   /** True if the node has tried to reach the public network and has no peers. */
@@ -62,6 +69,8 @@ export interface NetworkNode extends BlockFetcher {
 
 export interface NetworkOptions {
   config: NetworkConfig
+  /** Public URL of the gateway, which the node announces as an address if it is `https`. */
+  gatewayUrl?: string | undefined
   blocks: ServedBlocks
   /** Open datastore for the node's identity, its peer records, and the blocks of the host program. */
   datastore: Datastore
@@ -79,7 +88,7 @@ export interface NetworkOptions {
  * address is unavailable; `DATA_DIR_UNUSABLE` if the identity cannot be read
  */
 export async function startNetwork(options: NetworkOptions): Promise<NetworkNode> {
-  const { config, blocks, datastore, clock, logger, hash = digestOf, names = systemNames } = options
+  const { config, gatewayUrl, blocks, datastore, clock, logger, hash = digestOf, names = systemNames } = options
   const settings = networkSettings(config)
   const host = new HostBlockStore(datastore)
   await host.open()
@@ -88,7 +97,8 @@ export async function startNetwork(options: NetworkOptions): Promise<NetworkNode
   const misconduct = new Misconduct(clock)
   const strangers = new StrangerRecords(datastore, clock)
   const records = new PeerRecords(strangers, clock)
-  const helia = createHeliaNode({ settings, blockstore, datastore: records, broker, misconduct })
+  const gateway = gatewayUrl?.startsWith('https:') ? httpAddressOf(gatewayUrl) : null
+  const helia = createHeliaNode({ settings, gateway, blockstore, datastore: records, broker, misconduct })
   await startHelia(helia, settings)
   const { libp2p } = helia
   const dialler = new Dialler(libp2p, clock, names)
@@ -111,6 +121,7 @@ export async function startNetwork(options: NetworkOptions): Promise<NetworkNode
     helia,
     peerId: libp2p.peerId.toString(),
     addresses: () => libp2p.getMultiaddrs().map(String),
+    announced: () => (settings.announce.length > 0 ? settings.announce : listenedOn(libp2p)).map(withoutPeer),
     peerCount: () => libp2p.getPeers().length,
     isPublic: settings.isPublic,
     get isAlone(): boolean {
@@ -148,6 +159,18 @@ export async function startNetwork(options: NetworkOptions): Promise<NetworkNode
       await gateways.close()
     },
   }
+}
+
+function listenedOn(libp2p: Pick<HeliaOfNode['libp2p'], 'getMultiaddrs'>): string[] {
+  const isHttp = (address: Multiaddr): boolean => address.getComponents().some(({ name }) => name === 'http')
+  return libp2p
+    .getMultiaddrs()
+    .filter(address => !leadsInside(address) && !isHttp(address))
+    .map(String)
+}
+
+function withoutPeer(address: string): string {
+  return address.replace(/\/p2p\/[^/]+$/, '')
 }
 
 /** Publishes through the DHT directly. libp2p's content routing would also succeed if no peer accepted the record. */

@@ -1,6 +1,8 @@
 import type { CID } from 'multiformats/cid'
 import { PAYING_ROOTS } from '../catalogue/egress.ts'
 import { MemoryBudget } from '../concurrency/capacity/memory-budget.ts'
+import type { PortAnswers } from '../concurrency/port-calls.ts'
+import { featureAnswers, withFeatures } from '../features/gateway-list.ts'
 import { createGateway, gatewaySlots, openerOf } from '../gateway/gateway.ts'
 import { Egress } from '../gateway/policy/account-egress.ts'
 import { EgressCap, type PaidContent } from '../gateway/policy/egress-cap.ts'
@@ -20,6 +22,8 @@ import type { PinsModule } from './pins-module.ts'
 import type { Setup } from './setup.ts'
 import type { StorageModule } from './storage-module.ts'
 
+export { featureAnswers }
+
 export type GatewayModule = ReturnType<typeof makeGateway>
 
 interface Below {
@@ -31,6 +35,8 @@ interface Below {
   pins: PinsModule
   takedowns: Takedowns
   apart: ApartGateway
+  /** Answers to questions of features. */
+  answers: PortAnswers
 }
 
 /** Applies the same rules to the gateway and to the content reader for the host program. */
@@ -82,6 +88,15 @@ export function makeGateway(setup: Setup, below: Below) {
     setup.probes.answered('gateway', status === 'ok')
     return status
   }
+  const featured = withFeatures(withReadiness(own, readiness, config.gateway.host ?? null), {
+    served: (cid, signal) => opener.served(cid, signal),
+    ask: async question => below.answers[question]?.(null as never, new AbortController().signal),
+    slots,
+    options,
+    clock,
+    logger,
+    metrics,
+  })
   const behind = behindProxies(config.trustedProxies, logger)
   return {
     options,
@@ -97,7 +112,8 @@ export function makeGateway(setup: Setup, below: Below) {
     gateway: behind(handler),
     /** Reads what trusted proxies say. All handlers share it, so it logs an unknown proxy once. */
     behind,
-    ownGateway: behind(withReadiness(own, readiness, config.gateway.host ?? null)),
+    ownGateway: behind(featured),
+    answers: below.answers,
     readiness,
   }
 }

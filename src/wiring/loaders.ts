@@ -4,6 +4,7 @@
  */
 export const loaders = {
   network: () => import('../network/network-node.ts'),
+  peerIdentity: () => import('../network/peer-identity.ts'),
   networkSettings: () => import('../network/network-settings.ts'),
   takedowns: () => import('./takedowns-module.ts'),
   signIn: () => import('./sign-in-module.ts'),

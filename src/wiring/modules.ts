@@ -121,8 +121,12 @@ function provideServing(modules: Modules, setup: Setup): void {
     const parts = { ...below(m), pins: m.get(M.pins), apart: m.get(M.apart) }
     const takedowns = m.get(M.takedowns)
     const make = async () => {
-      const { makeGateway } = await loaders.gateway()
-      return makeGateway(setup, { ...parts, takedowns: (await takedowns.load()).takedowns })
+      const { makeGateway, featureAnswers } = await loaders.gateway()
+      const { gateway: options } = setup.config
+      const { datastore } = parts.storage
+      const means = { options, datastore, network: parts.network.node, loadIdentity: loaders.peerIdentity }
+      const answers = await featureAnswers(means)
+      return makeGateway(setup, { ...parts, answers, takedowns: (await takedowns.load()).takedowns })
     }
     return new LaterModule(make, () => mayRefuseGateway(setup))
   })

@@ -44,7 +44,9 @@ export function makeNetwork(
       const served = (await takedowns.load()).peerBlocks
       const hash = pooledHash(threads)
       const { startNetwork } = await load()
-      const started = await startNetwork({ config: config.network, blocks: served, datastore, clock, logger, hash })
+      const gatewayUrl = config.gateway.publicUrl
+      const parts = { config: config.network, gatewayUrl, blocks: served, datastore, clock, logger, hash }
+      const started = await startNetwork(parts)
       blocks = served
       node = started
       reachableAt(() => started.addresses())

@@ -12,7 +12,8 @@ import { systemClock as clock } from '../domain/clock.ts'
 import { HoldfastError } from '../domain/errors.ts'
 import { type Logger, silentLogger } from '../domain/logger.ts'
 import { silentMetrics } from '../domain/metrics.ts'
-import { createGateway, gatewaySlots } from '../gateway/gateway.ts'
+import { withFeatures } from '../features/gateway-list.ts'
+import { createGateway, gatewaySlots, openerOf } from '../gateway/gateway.ts'
 import { EgressCap, type Payer } from '../gateway/policy/egress-cap.ts'
 import { EgressTally, REPORT_MS } from '../gateway/policy/egress-tally.ts'
 import { SharedTakedowns } from '../gateway/policy/shared-takedowns.ts'
@@ -66,7 +67,7 @@ export function readingIn(
     data.slots.holder,
   )
   const options = { ...data.gateway, ownOrigin: true }
-  const handler = createGateway({
+  const dependencies = {
     content: contentOf(data, database, calls, logger),
     clock,
     logger,
@@ -80,9 +81,20 @@ export function readingIn(
     egress,
     cap: data.hasEgressCap ? cap : null,
     others: data.hasNodes ? new AskedContent(calls, 'nodes') : null,
+  }
+  const opener = openerOf(dependencies)
+  const host = options.host ?? null
+  const ready = withReadiness(createGateway({ ...dependencies, opener }), readinessBy(calls), host)
+  const featured = withFeatures(ready, {
+    served: (cid, signal) => opener.served(cid, signal),
+    ask: question => calls.ask(question, null),
+    slots: dependencies.slots,
+    options,
+    clock,
+    logger,
+    metrics,
   })
-  const ready = withReadiness(handler, readinessBy(calls), options.host ?? null)
-  const behind = behindProxies(data.trustedProxies, logger)(ready)
+  const behind = behindProxies(data.trustedProxies, logger)(featured)
   return {
     gateway: async request => {
       if (isOver) return errorResponse(new HoldfastError('UNAVAILABLE', 'the node is stopping'), '')

@@ -119,6 +119,7 @@ function answer(
     payers: ({ cid, rootId }: { cid: string; rootId: number }) =>
       gateway.egress.payersOf({ cid: cidOfText(cid), rootId }),
     readiness: gateway.readiness,
+    ...gateway.answers,
     arrival: (cid: string) => gateway.arrivalOf(cidOfText(cid)),
     damaged: ({ cid, reason }: { cid: string; reason: string }) => {
       events.emit('block:damaged', { cid: cidOfText(cid), reason })

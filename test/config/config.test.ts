@@ -289,6 +289,7 @@ test('schema defaults apply only to omitted fields', () => {
       maxConcurrentRequests: 1_024,
       maxDurationSeconds: 3_600,
       retrievalTimeoutSeconds: 10,
+      routing: true,
     },
   })
   expect(withDefaults(withDefaults({}))).toEqual(withDefaults({}))

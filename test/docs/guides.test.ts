@@ -23,10 +23,11 @@ const guides = globSync(['README.md', 'docs/{start,guides}/*.md'], { cwd: ROOT }
 const COMMAND_LINE = 'docs/reference/command-line.md'
 const pages = [...guides, COMMAND_LINE]
 /**
- * Pages that need a server of their own: one changes the server's addresses, two show exact figures, and npm removes the
+ * Pages that need a server of their own: two change the server's addresses, two show exact figures, and npm removes the
  * linked package in one.
  */
 const apart = [
+  'docs/guides/be-found.md',
   'docs/guides/behind-tls.md',
   'docs/guides/disk-full.md',
   'docs/guides/sign-in-with-openid-connect.md',

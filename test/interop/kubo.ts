@@ -27,13 +27,13 @@ export class Kubo {
   readonly #env: NodeJS.ProcessEnv
   #daemon: ChildProcess | null = null
 
-  private constructor(binary: string, repository: string) {
+  private constructor(binary: string, repository: string, env: NodeJS.ProcessEnv) {
     this.#binary = binary
-    this.#env = { ...process.env, IPFS_PATH: repository, IPFS_TELEMETRY: 'off' }
+    this.#env = { ...process.env, ...env, IPFS_PATH: repository, IPFS_TELEMETRY: 'off' }
   }
 
-  static async make(binary: string, repository: string): Promise<Kubo> {
-    const kubo = new Kubo(binary, repository)
+  static async make(binary: string, repository: string, env: NodeJS.ProcessEnv = {}): Promise<Kubo> {
+    const kubo = new Kubo(binary, repository, env)
     await kubo.run('init', '--empty-repo', '--profile=unixfs-v1-2025')
     const file = join(repository, 'config')
     const config = JSON.parse(readFileSync(file, 'utf8')) as Record<string, object>

@@ -6,7 +6,7 @@ import { SpareReads } from '../../content/dag/ordered-walk.ts'
 import type { LiveContent } from '../../content/live-content.ts'
 import { NodeCache } from '../../content/unixfs/node-cache.ts'
 import type { Clock } from '../../domain/clock.ts'
-import { HoldfastError } from '../../domain/errors.ts'
+import { HoldfastError, isHoldfastError } from '../../domain/errors.ts'
 import type { ApiRequest } from '../../http/api-messages.ts'
 import { checkNew } from '../../ipld/cid.ts'
 import type { BlockFetcher } from '../../network/block-fetcher.ts'
@@ -35,6 +35,13 @@ export interface RootOpenerParts {
 
 export type ContentRoot = Pick<ContentPath, 'cid' | 'root' | 'names'>
 
+const NOT_SERVED: ReadonlySet<string> = new Set([
+  'CID_NOT_FOUND',
+  'INVALID_CID',
+  'PRECONDITION_FAILED',
+  'GONE',
+  'LEGAL_REASONS',
+])
 const BLOCKS_AHEAD = 16
 /** The cache of decoded nodes may use another quarter of the memory limit. */
 const NODES_SHARE = 4
@@ -86,6 +93,24 @@ export class RootOpener {
     const blocks = await this.#openFrom(this.#pinned, path, rules, signal)
     if (blocks !== null) return blocks
     throw await this.#missing(path)
+  }
+
+  /**
+   * Returns whether {@link open} would serve a CID to everyone without the network, and whether from this node. Null if
+   * not.
+   *
+   * @throws HoldfastError `UNAVAILABLE` if that cannot be decided yet
+   */
+  async served(cid: CID, signal: AbortSignal): Promise<{ isLocal: boolean } | null> {
+    const onlyIfCached = (name: string): string | undefined => (name === 'cache-control' ? 'only-if-cached' : undefined)
+    try {
+      const blocks = await this.open({ header: onlyIfCached, signal }, { cid, root: cid.toString(), names: [] })
+      blocks.release()
+      return { isLocal: blocks.isLocal }
+    } catch (error) {
+      if (isHoldfastError(error) && NOT_SERVED.has(error.code)) return null
+      throw error
+    }
   }
 
   get #pinned(): readonly ContentOrigin[] {
