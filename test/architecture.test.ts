@@ -83,7 +83,8 @@ const BACKENDS = ['adapters/remote', ...globSync('adapters/*/options.ts', { cwd:
  * Modules that the PostgreSQL adapter may import: the catalogue's port and rules, the ledger's interface to it, and
  * values.
  */
-const CATALOGUE_PORT = /^src\/(catalogue\/(?!sqlite\/)|ledger\/(catalogue-holds|whole-dag)\.ts$|ipld\/|domain\/)/
+const CATALOGUE_PORT =
+  /^src\/(catalogue\/(?!sqlite\/)|ledger\/(catalogue-holds|possessor|whole-dag)\.ts$|ipld\/|domain\/)/
 
 /** Modules that the fleet adapter may import: its port, the HTTP layer, and code that reads blocks. */
 const FLEET_PORT =

@@ -229,8 +229,9 @@ export const cataloguePromises: readonly KeptPromise[] = [
   {
     promise: 'a repeated write reports each change once',
     file: 'src/catalogue/sqlite/sqlite-reconciliation.ts',
-    find: '          return [this.#wait(record, backendId, reason, now)]\n',
-    replace: '          changes.push(this.#wait(record, backendId, reason, now))\n          return []\n',
+    find: '          return [this.#wait(record, { backendId, owner: dag.owner }, reason, now)]\n',
+    replace:
+      '          changes.push(this.#wait(record, { backendId, owner: dag.owner }, reason, now))\n          return []\n',
     test: { file: 'test/catalogue/content-rules.test.ts', name: 'content in SQLite, with every write repeated' },
   },
   {

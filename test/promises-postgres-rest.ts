@@ -188,8 +188,8 @@ const promises: readonly KeptPromise[] = [
   {
     promise: 'content with lost blocks is fetched again for records of removed clusters, too',
     file: 'adapters/postgres/postgres-reconciliation.ts',
-    find: 'after, isHere, clusters, STEP]',
-    replace: 'after, false, clusters, STEP]',
+    find: 'after, isHere, clusters, STEP, dag.owner]',
+    replace: 'after, false, clusters, STEP, dag.owner]',
     test: rule('sets all records of a root'),
   },
   {

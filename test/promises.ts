@@ -264,8 +264,8 @@ export const promises: readonly KeptPromise[] = [
   {
     promise: 'only a root being staged can be completed',
     file: 'src/ledger/root-table.ts',
-    find: 'if (this.#complete.run(codec, multihash, ...sizes, rootId).changes === 1) return',
-    replace: 'if (this.#complete.run(codec, multihash, ...sizes, rootId).changes < 2) return',
+    find: 'if (this.#complete.run(codec, multihash, owner, ...sizesOf(dag), rootId).changes === 1) return',
+    replace: 'if (this.#complete.run(codec, multihash, owner, ...sizesOf(dag), rootId).changes < 2) return',
     test: { file: blocks, name: 'an abandoned root cannot be completed' },
   },
   {

@@ -55,15 +55,15 @@ const BEGIN = `
   WITH wanted AS MATERIALIZED (
     SELECT *, 'hold ' || nextval('hold_numbers') AS hold_id
     FROM unnest($2::integer[], $3::bigint[], $4::bytea[], $5::bigint[], $6::bigint[], $7::bigint[], $8::bigint[],
-        $9::bigint[], $10::text[], $11::bytea[], $12::bigint[]) WITH ORDINALITY
+        $9::bigint[], $10::text[], $11::bytea[], $12::bigint[], $13::bigint[]) WITH ORDINALITY
       AS one (backend_id, codec, multihash, content_size, dag_size, blocks, charge, file_count, account_id, identity,
-        now, n)
+        now, owner, n)
     WHERE (SELECT 1 FROM records WHERE records.account_id = one.account_id AND records.identity = one.identity
       AND ${HAS_ROOT} AND ${live('one.now')} AND NOT ${TAKES_CONTENT} LIMIT 1) IS NULL
   ), put AS (
-    INSERT INTO roots (backend_id, codec, multihash, content_size, dag_size, blocks, charge, file_count)
+    INSERT INTO roots (backend_id, codec, multihash, owner, content_size, dag_size, blocks, charge, file_count)
     SELECT DISTINCT ON (multihash, codec, backend_id)
-      backend_id, codec, multihash, content_size, dag_size, blocks, charge, file_count
+      backend_id, codec, multihash, owner, content_size, dag_size, blocks, charge, file_count
     FROM wanted ORDER BY multihash, codec, backend_id
     ON CONFLICT (multihash, codec, backend_id) DO UPDATE SET backend_id = excluded.backend_id
     RETURNING ${ROOT}, backend_id, codec, multihash
@@ -101,6 +101,7 @@ export async function beginHolds(
     records.map(one => one?.record.accountId ?? null),
     records.map(one => one && rowIdentity(one.record)),
     records.map(one => one?.now ?? null),
+    dags.map(({ owner }) => owner),
   ])
   const begun: Array<BegunHold | null> = requests.map(() => null)
   for (const { n, holdId, id: rootId, listed: isListed, isPlaced, dagSize, charge, contentSize } of rows) {

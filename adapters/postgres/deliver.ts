@@ -86,7 +86,7 @@ export async function deliverSome(
 
 function rootOf(sql: Sql, fetchId: number): Promise<HeldRoot['root'] | undefined> {
   return sql.first<HeldRoot['root']>(
-    `SELECT r.id, r.${BACKEND_ID} AS "backendId", r.codec, r.multihash, r.content_size AS "contentSize",
+    `SELECT r.id, r.${BACKEND_ID} AS "backendId", r.codec, r.multihash, r.owner, r.content_size AS "contentSize",
        r.dag_size AS "dagSize", r.blocks, r.charge, r.file_count AS "fileCount"
      FROM fetches f JOIN holds h ON h.id = f.hold_id JOIN roots r ON r.id = h.root_id WHERE f.id = $1`,
     [fetchId],

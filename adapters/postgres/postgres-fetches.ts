@@ -18,9 +18,9 @@ export function postgresFetches(of: ContentParts): Fetches {
   return {
     ...rules,
     request: async request => {
-      const { backendId, record, now } = request
+      const { backendId, record, owner, now } = request
       for (let isAgain = false; ; isAgain = true) {
-        const isThere = !isAgain && (await rules.find(backendId, record)) !== undefined
+        const isThere = !isAgain && (await rules.find(backendId, record, owner)) !== undefined
         const staged = isThere ? null : await holds.stage(backendId, now)
         try {
           const { isNew, ...made } = await database.transaction(async sql => {

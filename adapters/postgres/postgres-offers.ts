@@ -5,6 +5,7 @@ import { foundRecord, RECORDS_AFTER, type WrongRecord } from '../../src/catalogu
 import { selectList } from '../../src/catalogue/rules/statement.ts'
 import { isHoldfastError } from '../../src/domain/errors.ts'
 import type { DagIdentity } from '../../src/ipld/cid.ts'
+import { PUBLIC } from '../../src/ledger/possessor.ts'
 import { BACKEND_ID } from './backends.ts'
 import type { ContentParts } from './content-change.ts'
 import { IS_GIVEN_UP } from './node-states.ts'
@@ -120,7 +121,7 @@ export class PostgresOffers implements Offers {
 
   has(backendId: number, dag: DagIdentity): boolean {
     const { ledger } = this.#parts
-    const root = ledger.find(backendId, dag)
+    const root = ledger.find(backendId, dag, PUBLIC)
     return root !== undefined && !ledger.isLostFrom(root.id)
   }
 
@@ -157,7 +158,7 @@ export class PostgresOffers implements Offers {
     const record = await this.#sql.first<CatalogueRecord>(RECORD, [recordId])
     if (record !== undefined) {
       const own = record.node === this.#node ? record.own : null
-      const root = own === null ? undefined : ledger.find(own, record)
+      const root = own === null ? undefined : ledger.find(own, record, PUBLIC)
       if (!isHeld(ledger, record, own) || root === undefined || ledger.isLostFrom(root.id)) return false
     }
     await endOffers(this.#parts, `record_id = $1 AND NOT ${IS_REMOVED}`, [recordId])
@@ -172,7 +173,7 @@ export class PostgresOffers implements Offers {
       const room = await this.#parts.pace.roomForWhole(this.#sql, accountId)
       first.push(...records.slice(0, room))
       for (const { record, backendId } of records.slice(room)) {
-        const root = this.#parts.ledger.find(backendId, record)
+        const root = this.#parts.ledger.find(backendId, record, PUBLIC)
         if (root !== undefined) later.push({ record, root, taker: this.#node })
       }
     }
@@ -186,7 +187,7 @@ export class PostgresOffers implements Offers {
     } catch (error) {
       if (!isHoldfastError(error, 'CID_NOT_FOUND')) throw error
       // The collector has taken one of the roots meanwhile.
-      const left = found.filter(({ root }) => this.#parts.ledger.find(root.backendId, root) !== undefined)
+      const left = found.filter(({ root }) => this.#parts.ledger.find(root.backendId, root, root.owner) !== undefined)
       if (left.length < found.length) await this.#offer(left)
     }
   }

@@ -7,6 +7,7 @@ import { isLocal, type ReconciliationParts, type WrongRecord } from '../../src/c
 import type { HeldRecord } from '../../src/catalogue/rules/removal-rules.ts'
 import { checkTransition } from '../../src/domain/pin-status.ts'
 import type { CatalogueHolds } from '../../src/ledger/catalogue-holds.ts'
+import { PUBLIC } from '../../src/ledger/possessor.ts'
 import { ContentChange, type ContentParts } from './content-change.ts'
 import { beginFetch, fetchParts } from './fetch-parts.ts'
 import { LockedAccounts } from './locked-accounts.ts'
@@ -67,11 +68,12 @@ export class PostgresReconciliation implements ReconciliationParts {
     for (let after = ''; ; ) {
       const found = await this.#sql.all<HeldRecord>(
         `SELECT ${RECORD_COLUMNS}, hold_id AS "holdId" FROM records
-         WHERE root_id = (SELECT id FROM roots WHERE multihash = $1 AND codec = $2 AND backend_id = $3)
+         WHERE root_id = (SELECT id FROM roots WHERE multihash = $1 AND codec = $2 AND backend_id = $3 AND owner = $8)
            AND id > $4 AND ($5 OR cluster_id = ANY($6)) ORDER BY id LIMIT $7`,
-        [dag.multihash, dag.codec, this.#parts.holds.backend(backendId), after, isHere, clusters, STEP],
+        [dag.multihash, dag.codec, this.#parts.holds.backend(backendId), after, isHere, clusters, STEP, dag.owner],
       )
-      for (const record of found) changes.push(...(await this.#wait({ record, backendId, now }, reason)))
+      for (const record of found)
+        changes.push(...(await this.#wait({ record, backendId, now }, reason, { owner: dag.owner })))
       const last = found.at(-1)
       if (last === undefined || found.length < STEP) return changes
       after = last.id
@@ -125,7 +127,7 @@ export class PostgresReconciliation implements ReconciliationParts {
     }
     if (kind === 'record-unfetched') return this.#wait(mended, 'the content is fetched again')
     const { database, holds, ledger } = this.#parts
-    const dag = ledger.find(backendId, record)
+    const dag = ledger.find(backendId, record, PUBLIC)
     if (dag === undefined) return []
     const [hold] = await holds.place([{ backendId, stagedRootId: null, dag, ends: record.expiresAt }])
     if (hold == null) return []
@@ -156,7 +158,7 @@ export class PostgresReconciliation implements ReconciliationParts {
   async #wait(
     { record, backendId, now }: Mended,
     reason: string,
-    { isHoldLost = false } = {},
+    { isHoldLost = false, owner = PUBLIC } = {},
   ): Promise<StatusChange[]> {
     const { database, holds } = this.#parts
     if (record.status !== 'pinning' && record.status !== 'queued') checkTransition(record.status, 'pinning')
@@ -164,7 +166,7 @@ export class PostgresReconciliation implements ReconciliationParts {
     try {
       return await database.transaction(async sql => {
         const change = await ContentChange.begin(sql, this.#parts, [record.accountId])
-        const wanted = { backendId, record, now }
+        const wanted = { backendId, record, owner, now }
         const parts = fetchParts(database, holds)
         const begin = () => beginFetch(parts, holds, wanted, staged)
         const fetch = await runRule(fetchFor(parts, wanted, begin), sql)

@@ -21,14 +21,14 @@ const NODES = `SELECT name, id, number FROM nodes WHERE state = 'retiring' AND r
  * The content of offers alone does not move: the offers end. A limit keeps PostgreSQL from reading all records into a hash.
  */
 const ROOTS = `
-  SELECT id, codec, multihash, ${NODE_NUMBER} = $1 AND (
+  SELECT id, codec, multihash, owner, ${NODE_NUMBER} = $1 AND (
       COALESCE((SELECT TRUE FROM records WHERE root_id = one.id LIMIT 1), FALSE)
       OR COALESCE((SELECT TRUE FROM removed_records WHERE root_id = one.id LIMIT 1), FALSE)) AS "isOwn",
     (SELECT cluster_id FROM records WHERE root_id = one.id LIMIT 1) AS "clusterId"
-  FROM (SELECT id, codec, multihash, backend_id FROM roots WHERE id > $2 ORDER BY id LIMIT $3) AS one ORDER BY id`
+  FROM (SELECT id, codec, multihash, owner, backend_id FROM roots WHERE id > $2 ORDER BY id LIMIT $3) AS one ORDER BY id`
 const WAITING = `
-  SELECT records.id, account_id AS "accountId", cluster_id AS "clusterId", fetch_id AS "fetchId", origins
-  FROM (SELECT id, origins FROM fetches WHERE node = $1 ORDER BY id LIMIT $2) AS running
+  SELECT records.id, account_id AS "accountId", cluster_id AS "clusterId", fetch_id AS "fetchId", origins, owner
+  FROM (SELECT id, origins, owner FROM fetches WHERE node = $1 ORDER BY id LIMIT $2) AS running
   JOIN records ON fetch_id = running.id LIMIT $2`
 /** A node without holds and fetches has no content that a record needs. */
 const IS_EMPTY = `
@@ -41,6 +41,7 @@ interface Waiting {
   clusterId: string
   fetchId: number
   origins: string[]
+  owner: number
 }
 
 export class PostgresRetirements implements Retirements {
@@ -87,7 +88,7 @@ export class PostgresRetirements implements Retirements {
   }
 
   async #moveWaiting(
-    { id, accountId, fetchId, origins }: Waiting,
+    { id, accountId, fetchId, origins, owner }: Waiting,
     { node, backendId, now }: { node: RetiringNode; backendId: number; now: number },
   ): Promise<StatusChange[]> {
     const { database, holds } = this.#parts
@@ -98,7 +99,7 @@ export class PostgresRetirements implements Retirements {
         const change = await ContentChange.begin(sql, this.#parts, [accountId])
         const record = await getRecord(sql, id)
         if (record?.fetchId !== fetchId) return []
-        const wanted = { backendId, record, origins, now }
+        const wanted = { backendId, record, owner, origins, now }
         const fetch =
           record.status === 'failed'
             ? null

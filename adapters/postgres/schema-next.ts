@@ -15,6 +15,11 @@ export const nextSchema = `
   -- The accounts that have a root, for the payer of its traffic.
   CREATE INDEX records_by_owner ON records (root_id, account_id, created_at) INCLUDE (expires_at)
     WHERE root_id IS NOT NULL;
+  -- Owners of roots: 0 for public roots, or the number of an account; null for an account that the version before made.
+  ALTER TABLE accounts ADD COLUMN owner BIGINT;
+  CREATE UNIQUE INDEX accounts_by_owner ON accounts (owner) WHERE owner IS NOT NULL;
+  ALTER TABLE roots ADD COLUMN owner BIGINT NOT NULL DEFAULT 0;
+  ALTER TABLE fetches ADD COLUMN owner BIGINT NOT NULL DEFAULT 0;
   ${undoPeriodsSchema}
 
   -- The index has what a search by name compares, so that the search reads no records.

@@ -19,12 +19,12 @@ export interface RootFound {
 
 /** Inserts or finds a root, and locks it until the transaction ends. Nobody can drop the root before it has a hold. */
 export async function putRoot(sql: Sql, backend: number, dag: WholeDag): Promise<RootFound> {
-  const { codec, multihash, contentSize, dagSize, blocks, charge, fileCount } = dag
+  const { codec, multihash, owner, contentSize, dagSize, blocks, charge, fileCount } = dag
   const root = await sql.first<RootFound>(
-    `INSERT INTO roots (backend_id, codec, multihash, content_size, dag_size, blocks, charge, file_count)
-     VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
+    `INSERT INTO roots (backend_id, codec, multihash, owner, content_size, dag_size, blocks, charge, file_count)
+     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)
      ON CONFLICT (multihash, codec, backend_id) DO UPDATE SET backend_id = excluded.backend_id RETURNING ${ROOT}`,
-    [backend, codec, multihash, contentSize, dagSize, blocks, charge, fileCount],
+    [backend, codec, multihash, owner, contentSize, dagSize, blocks, charge, fileCount],
   )
   if (root === undefined) throw new HoldfastError('INTERNAL_ERROR', 'the inserted row was not returned')
   return root

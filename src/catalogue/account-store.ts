@@ -20,6 +20,8 @@ export interface Account {
   /** If true, the node refuses all keys and sessions of the account. The content stays. */
   disabled: boolean
   createdAt: number
+  /** Number by which roots name their owner. Null for an account of an earlier version, which owns no roots. */
+  owner: number | null
 }
 
 /** A link that sets the password of an account. */

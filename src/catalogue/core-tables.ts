@@ -18,7 +18,7 @@ export const coreTables: readonly CatalogueTable[] = [
     move: {
       columns: `id text, seq bigint = rowid, email text, name text, plan text, role text, default_cluster text,
         password_hash text, disabled boolean, created_at bigint, deleted_at bigint, pins bigint, expiring_pins bigint,
-        stored_bytes bigint, kept_bytes bigint`,
+        stored_bytes bigint, kept_bytes bigint, owner bigint`,
     },
   },
   {
@@ -77,7 +77,7 @@ export const coreTables: readonly CatalogueTable[] = [
   {
     name: 'roots',
     move: {
-      columns: `id bigint, ${DAG}, content_size bigint, dag_size bigint, blocks bigint, charge bigint,
+      columns: `id bigint, ${DAG}, owner bigint, content_size bigint, dag_size bigint, blocks bigint, charge bigint,
         file_count bigint, listed boolean = file_count > 0, announced_at bigint`,
       where: "state = 'complete'",
       stays: true,
@@ -96,7 +96,7 @@ export const coreTables: readonly CatalogueTable[] = [
     name: 'fetches',
     account: 'account_id',
     move: {
-      columns: `id bigint, account_id text, ${DAG}, root_id bigint, hold_id text = 'fetch ' || id, origins text[],
+      columns: `id bigint, account_id text, ${DAG}, owner bigint, root_id bigint, hold_id text = 'fetch ' || id, origins text[],
         attempts bigint, last_error text, blocks bigint, bytes bigint, charge bigint,
         created_at bigint = (SELECT r.created_at FROM roots r WHERE r.id = root_id), running boolean, whole boolean,
         held_root_id = (SELECT r.id FROM roots r WHERE r.id = root_id AND r.state = 'complete')`,

@@ -11,6 +11,8 @@ export interface FetchRow extends Brought {
   backendId: number
   codec: number
   multihash: Uint8Array
+  /** Owner of the root. Only its records share the fetch: 0 for public records. */
+  owner: number
   /** Id of the staged root of the blocks fetched so far. */
   rootId: number
   /** Sources to ask first: multiaddrs, and URLs of gateways. */
@@ -32,6 +34,8 @@ export interface StatusChange {
 /** A request to pin content that is not on this node. */
 export interface FetchRequest {
   record: NewRecord
+  /** Owner of the root to fetch. */
+  owner: number
   backendId: number
   origins: readonly string[]
   limits: PinLimits
@@ -106,7 +110,7 @@ export interface Fetches {
   resume(now: number): Promise<StatusChange[]>
 
   get(fetchId: number): Promise<FetchRow | undefined>
-  find(backendId: number, dag: DagIdentity): Promise<FetchRow | undefined>
+  find(backendId: number, dag: DagIdentity, owner: number): Promise<FetchRow | undefined>
   isWanted(fetchId: number): Promise<boolean>
   waitingAccounts(fetchId: number): Promise<string[]>
   waitersOf(fetchId: number, accountId: string): Promise<string[]>

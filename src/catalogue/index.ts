@@ -20,7 +20,7 @@ export { AUDIT_ACTORS, AUDIT_VISITED } from '../features/audit/audit-store.ts'
 // end
 export type { DagIdentity } from '../ipld/cid.ts'
 export type { NewBlock } from '../ledger/blocks.ts'
-export type { DagSizes, WholeDag } from '../ledger/whole-dag.ts'
+export type { DagSizes, OwnedDag, WholeDag } from '../ledger/whole-dag.ts'
 export type { Account, AccountChanges, AccountStore, IdentityKey, PasswordLinkRow } from './account-store.ts'
 export type {
   BulkAction,

@@ -1,4 +1,4 @@
-import type { DagIdentity } from '../ipld/cid.ts'
+import type { OwnedDag } from '../ledger/whole-dag.ts'
 import type { StatusChange } from './fetches.ts'
 import type { AccountUsage } from './records.ts'
 
@@ -73,7 +73,7 @@ export interface Reconciliation {
    */
   requeue(root: {
     backendId: number
-    dag: DagIdentity
+    dag: OwnedDag
     homes: ReadonlyMap<string, number>
     reason: string
     now: number

@@ -1,5 +1,4 @@
-import type { DagIdentity } from '../ipld/cid.ts'
-import type { WholeDag } from '../ledger/whole-dag.ts'
+import type { OwnedDag, WholeDag } from '../ledger/whole-dag.ts'
 import type { StatusChange } from './fetches.ts'
 
 /** Content of retiring nodes, which moves to this node. Each step may be repeated after a kill. */
@@ -40,7 +39,7 @@ export interface RetiringNode {
   number: number
 }
 
-export interface RetiringRoot extends DagIdentity {
+export interface RetiringRoot extends OwnedDag {
   id: number
   /** A cluster of its records. Null if only removed records in their undo period need the content. */
   clusterId: string | null

@@ -10,6 +10,7 @@ import { HoldfastError, isHoldfastError } from '../domain/errors.ts'
 import { type DagIdentity, identityOf } from '../ipld/cid.ts'
 import type { HeldRoots } from '../ledger/held-roots.ts'
 import type { Ledger } from '../ledger/ledger.ts'
+import { PUBLIC } from '../ledger/possessor.ts'
 import type { BackendStatus, MayUnpin, PinJob } from './cluster-backend.ts'
 import type { Staging, StagingBackend, TakeOptions } from './staging-backend.ts'
 
@@ -73,7 +74,7 @@ export class EmbeddedBackend implements StagingBackend, Staging {
       const contentSize = await listContent(staged, root, staged.blockCount, signal)
       await staged.settle()
       onProgress?.({ blocks: staged.blockCount, bytes: staged.dagSize })
-      const dag = { ...identityOf(root), ...staged.sizes(contentSize) }
+      const dag = { ...identityOf(root), owner: PUBLIC, ...staged.sizes(contentSize) }
       await this.#ledger.keep(hold, { backendId: this.id, stagedRootId: staged.rootId, dag, ends: null })
     } catch (error) {
       await staged.abandon()
@@ -87,7 +88,7 @@ export class EmbeddedBackend implements StagingBackend, Staging {
   }
 
   async status(root: DagIdentity): Promise<BackendStatus> {
-    return { state: this.#roots.find(this.id, root) === undefined ? 'unpinned' : 'pinned', allocations: [] }
+    return { state: this.#roots.findOfAny(this.id, root) === undefined ? 'unpinned' : 'pinned', allocations: [] }
   }
 
   /**

@@ -1,5 +1,5 @@
 import type { Database, Statement } from '../storage/database.ts'
-import type { BlockRow, Blocks, HeldBlock, StoredBlock } from './blocks.ts'
+import type { BlockRow, Blocks, HeldBlock, RootOfBlock, StoredBlock } from './blocks.ts'
 
 const COLUMNS = 'b.id, b.size, b.state, b.inline'
 
@@ -54,10 +54,7 @@ export class BlockTable implements Blocks {
   readonly #garbageAhead: Statement<[number, number], StoredBlock>
   readonly #durableAfter: Statement<[number, number], StoredBlock>
   readonly #durableAmount: Statement<[], { count: number; bytes: number }>
-  readonly #completeRootsOf: Statement<
-    [number, number, number, number],
-    { id: number; codec: number; multihash: Uint8Array }
-  >
+  readonly #completeRootsOf: Statement<[number, number, number, number], RootOfBlock>
   readonly #deleting: Statement<[], StoredBlock>
   readonly #isLostFrom: Statement<[number], unknown>
 
@@ -101,7 +98,7 @@ export class BlockTable implements Blocks {
     this.#durableAfter = db.prepare(DURABLE_AFTER)
     this.#durableAmount = db.prepare(`SELECT count, bytes FROM counters WHERE kind = 'blocks' AND state = 'durable'`)
     this.#completeRootsOf = db.prepare(`
-      SELECT r.id, r.codec, r.multihash FROM root_blocks rb JOIN roots r ON r.id = rb.root_id
+      SELECT r.id, r.codec, r.multihash, r.owner FROM root_blocks rb JOIN roots r ON r.id = rb.root_id
       WHERE rb.block_id = ? AND rb.way = ? AND rb.root_id > ? AND r.state = 'complete' ORDER BY rb.root_id LIMIT ?`)
     this.#deleting = db.prepare(`SELECT ${STORED_COLUMNS} FROM blocks b WHERE b.state = 'deleting'`)
     this.#isLostFrom = db.prepare(`
@@ -238,11 +235,7 @@ export class BlockTable implements Blocks {
     return this.#isLostFrom.get(rootId) !== undefined
   }
 
-  completeRootsOf(
-    blockId: number,
-    after: number,
-    limit: number,
-  ): Array<{ id: number; codec: number; multihash: Uint8Array }> {
+  completeRootsOf(blockId: number, after: number, limit: number): RootOfBlock[] {
     return this.everyWay(way => this.#completeRootsOf.all(blockId, way, after, limit), limit)
   }
 

@@ -1,3 +1,5 @@
+import type { OwnedDag } from './whole-dag.ts'
+
 /** Backend of the engine's own data directory. */
 export const DEFAULT_BACKEND_ID = 0
 
@@ -29,6 +31,11 @@ export interface StoredBlock extends BlockRow {
   multihash: Uint8Array
 }
 
+/** A complete root that needs a block. */
+export interface RootOfBlock extends OwnedDag {
+  id: number
+}
+
 /** Lookups of blocks on this node. Each lookup reads one row or one batch of rows. */
 export interface Blocks {
   find(backendId: number, multihash: Uint8Array): BlockRow | undefined
@@ -42,9 +49,5 @@ export interface Blocks {
   /** Returns the number and the total size of all durable blocks, from a counter. */
   durableAmount(): { count: number; bytes: number }
   /** Returns complete roots with ids greater than `after` that need the block. */
-  completeRootsOf(
-    blockId: number,
-    after: number,
-    limit: number,
-  ): Array<{ id: number; codec: number; multihash: Uint8Array }>
+  completeRootsOf(blockId: number, after: number, limit: number): RootOfBlock[]
 }

@@ -5,6 +5,7 @@ import type { NewBlock } from './blocks.ts'
 import { isCatalogueHold } from './catalogue-node.ts'
 import type { Claims } from './claims.ts'
 import type { Holds } from './holds.ts'
+import { PUBLIC } from './possessor.ts'
 import type { RootRow, RootTable } from './root-table.ts'
 import type { RootFile, WholeDag } from './whole-dag.ts'
 
@@ -54,7 +55,7 @@ export class CatalogueHolds {
   place(wanted: readonly WantedHold[]): Promise<HeldRoot[] | null> {
     return this.#write(() => {
       const isMissing = (hold: WantedHold) =>
-        !bringsContent(hold) && this.#roots.find(hold.backendId, hold.dag) === undefined
+        !bringsContent(hold) && this.#roots.find(hold.backendId, hold.dag, hold.dag.owner) === undefined
       // A root that is staged for one hold also serves the other holds on the same DAG.
       const brought = new Set(wanted.filter(bringsContent).map(keyOf))
       if (wanted.some(hold => isMissing(hold) && !brought.has(keyOf(hold)))) return null
@@ -116,11 +117,11 @@ export class CatalogueHolds {
     })
   }
 
-  find(backendId: number, dag: DagIdentity): RootRow | undefined {
-    return this.#roots.find(backendId, dag)
+  find(backendId: number, dag: DagIdentity, owner: number): RootRow | undefined {
+    return this.#roots.find(backendId, dag, owner)
   }
 
-  /** Returns a complete root of the DAG on any backend. */
+  /** Returns a complete root of the DAG on any backend, of any owner. */
   findAnywhere(dag: DagIdentity): RootRow | undefined {
     return this.#roots.findAnywhere(dag)
   }
@@ -131,10 +132,10 @@ export class CatalogueHolds {
    */
   async setPlaced(backendId: number, dag: DagIdentity, at: number | null): Promise<void> {
     const isSo = ({ id }: RootRow): boolean => this.#roots.isPlaced(id) === (at !== null)
-    const known = this.#roots.find(backendId, dag)
+    const known = this.#roots.find(backendId, dag, PUBLIC)
     if (known === undefined || isSo(known)) return
     await this.#write(() => {
-      const root = this.#roots.find(backendId, dag)
+      const root = this.#roots.find(backendId, dag, PUBLIC)
       if (root !== undefined && !isSo(root)) this.#roots.setPlaced(root.id, at)
     })
   }
@@ -197,5 +198,5 @@ function bringsContent({ stagedRootId, block = null }: WantedHold): boolean {
 }
 
 function keyOf({ backendId, dag }: WantedHold): string {
-  return `${backendId} ${dag.codec} ${Buffer.from(dag.multihash).toString('hex')}`
+  return `${backendId} ${dag.owner} ${dag.codec} ${Buffer.from(dag.multihash).toString('hex')}`
 }

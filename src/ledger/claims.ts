@@ -100,7 +100,7 @@ export class Claims {
    * @throws the error of {@link store}
    */
   storeRoot(roots: RootTable, backendId: number, dag: WholeDag, block: NewBlock, now: number): StoredRoot {
-    const found = roots.find(backendId, dag)
+    const found = roots.find(backendId, dag, dag.owner)
     const rootId = found?.id ?? roots.insert(backendId, dag, now)
     const { dagSize, charge } = found ?? dag
     return { rootId, dagSize, charge, healed: this.store(rootId, backendId, block) === 'healed' }

@@ -67,8 +67,12 @@ export class HeldRoots {
     return found?.state === 'durable' ? found.size : null
   }
 
-  find(backendId: number, dag: DagIdentity): RootRow | undefined {
-    return this.#roots.find(backendId, dag)
+  find(backendId: number, dag: DagIdentity, owner: number): RootRow | undefined {
+    return this.#roots.find(backendId, dag, owner)
+  }
+
+  findOfAny(backendId: number, dag: DagIdentity): RootRow | undefined {
+    return this.#roots.findOfAny(backendId, dag)
   }
 
   /** Returns whether a verification or a reconciliation found a block of the root damaged, and nothing repaired it. */

@@ -115,14 +115,14 @@ export class Holds {
   }
 
   /**
-   * Completes a staged root of a DAG. If the DAG already has a complete root, abandons the staged root. The caller
-   * places a hold on the result in the same transaction. Returns null if no root was staged and the DAG has no complete
-   * root.
+   * Completes a staged root of a DAG. If its owner already has a complete root, abandons the staged root. The caller
+   * places a hold on the result in the same transaction. Returns null if no root was staged and its owner has no
+   * complete root.
    */
   complete(backendId: number, stagedRootId: number, dag: WholeDag): CompleteRoot
   complete(backendId: number, stagedRootId: number | null, dag: WholeDag): CompleteRoot | null
   complete(backendId: number, stagedRootId: number | null, dag: WholeDag): CompleteRoot | null {
-    const complete = this.#roots.find(backendId, dag)
+    const complete = this.#roots.find(backendId, dag, dag.owner)
     if (complete !== undefined) {
       if (stagedRootId !== null) this.#roots.abandon(stagedRootId)
       return complete

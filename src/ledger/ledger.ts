@@ -223,7 +223,7 @@ export class Ledger {
 
   /** Marks DAGs as confirmed: a check that began at `began` found these DAGs on their external backends. */
   async confirm(dags: ReadonlyArray<DagIdentity & { backendId: number }>, began: number): Promise<void> {
-    const ids = dags.flatMap(dag => this.#parts.roots.unconfirmed(dag.backendId, dag) ?? [])
+    const ids = dags.flatMap(dag => this.#parts.roots.unconfirmed(dag.backendId, dag))
     if (ids.length === 0) return
     const confirm = (): void => {
       for (const id of ids) this.#parts.roots.confirm(id, began)

@@ -3,14 +3,12 @@ import { keptText } from '../domain/text.ts'
 import type { DagIdentity } from '../ipld/cid.ts'
 import type { Database, Statement } from '../storage/database.ts'
 import { rowsOfTurn } from '../storage/rows-of-turn.ts'
-import type { RootFile, WholeDag } from './whole-dag.ts'
+import type { OwnedDag, RootFile, WholeDag } from './whole-dag.ts'
 
 /** A DAG that is stored completely. */
-export interface RootRow {
+export interface RootRow extends OwnedDag {
   id: number
   backendId: number
-  codec: number
-  multihash: Uint8Array
   /** Total size of the files in bytes. */
   contentSize: number
   /** Total size of the distinct blocks in bytes. */
@@ -37,20 +35,21 @@ interface IdentifiedRow extends DagIdentity {
   id: number
 }
 
-const COLUMNS = `id, backend_id AS backendId, codec, multihash, content_size AS contentSize, dag_size AS dagSize,
+const COLUMNS = `id, backend_id AS backendId, codec, multihash, owner, content_size AS contentSize, dag_size AS dagSize,
   file_count AS fileCount, blocks, charge, live_until AS liveUntil,
   announced_at AS announcedAt`
 
 export class RootTable {
   readonly #stage: Statement<[number, number], unknown>
-  readonly #insert: Statement<[number, number, Uint8Array, number, number, number, number, number, number], unknown>
-  readonly #complete: Statement<[number, Uint8Array, number, number, number, number, number, number], unknown>
+  readonly #insert: Statement<[number, number, Uint8Array, number, ...Sizes, number], unknown>
+  readonly #complete: Statement<[number, Uint8Array, number, ...Sizes, number], unknown>
   readonly #drop: Statement<[number], unknown>
   readonly #abandon: Statement<[number], unknown>
   readonly #dropStaging: Statement<[], unknown>
   readonly #delete: Statement<[number], unknown>
   readonly #get: Statement<[number], RootRow>
-  readonly #find: Statement<[Uint8Array, number, number], RootRow>
+  readonly #find: Statement<[Uint8Array, number, number, number], RootRow>
+  readonly #findOfAny: Statement<[Uint8Array, number, number], RootRow>
   readonly #findAnywhere: Statement<[Uint8Array, number], RootRow>
   readonly #findLive: Statement<[Uint8Array, number], LiveRoot>
   readonly #findOpen: Statement<[Uint8Array, number], LiveRoot>
@@ -60,7 +59,7 @@ export class RootTable {
   readonly #lastId: Statement<[], { id: number | null }>
   readonly #setLiveUntil: Statement<[number | null, number, number | null], unknown>
   readonly #setPlaced: Statement<[number | null, number | null, number | null, number], unknown>
-  readonly #isUnconfirmed: Statement<[Uint8Array, number, number], IdentifiedRow>
+  readonly #unconfirmed: Statement<[Uint8Array, number, number], IdentifiedRow>
   readonly #confirm: Statement<[number, number], unknown>
   readonly #isPlaced: Statement<[number], unknown>
   readonly #addFile: Statement<[number, number, string, number, Uint8Array, number], unknown>
@@ -71,11 +70,12 @@ export class RootTable {
   constructor(db: Database) {
     this.#stage = db.prepare(`INSERT INTO roots (backend_id, state, created_at) VALUES (?, 'staging', ?)`)
     this.#insert = db.prepare(`
-      INSERT INTO roots (backend_id, state, codec, multihash, content_size, dag_size, file_count, blocks, charge, created_at)
-      VALUES (?, 'complete', ?, ?, ?, ?, ?, ?, ?, ?)`)
+      INSERT INTO roots (backend_id, state, codec, multihash, owner, content_size, dag_size, file_count, blocks, charge,
+        created_at)
+      VALUES (?, 'complete', ?, ?, ?, ?, ?, ?, ?, ?, ?)`)
     this.#complete = db.prepare(`
-      UPDATE roots SET state = 'complete', codec = ?, multihash = ?, content_size = ?, dag_size = ?, file_count = ?,
-        blocks = ?, charge = ?
+      UPDATE roots SET state = 'complete', codec = ?, multihash = ?, owner = ?, content_size = ?, dag_size = ?,
+        file_count = ?, blocks = ?, charge = ?
       WHERE id = ? AND state = 'staging'`)
     this.#drop = db.prepare(`UPDATE roots SET state = 'dropped' WHERE id = ?`)
     this.#abandon = db.prepare(`UPDATE roots SET state = 'dropped' WHERE id = ? AND state = 'staging'`)
@@ -85,7 +85,8 @@ export class RootTable {
     this.#delete = db.prepare('DELETE FROM roots WHERE id = ?')
     this.#get = db.prepare(`SELECT ${COLUMNS} FROM roots WHERE id = ?`)
     const complete = `SELECT ${COLUMNS} FROM roots WHERE state = 'complete' AND multihash = ? AND codec = ?`
-    this.#find = db.prepare(`${complete} AND backend_id = ?`)
+    this.#find = db.prepare(`${complete} AND backend_id = ? AND owner = ?`)
+    this.#findOfAny = db.prepare(`${complete} AND backend_id = ? LIMIT 1`)
     this.#findAnywhere = db.prepare(`${complete} LIMIT 1`)
     const live = `
       SELECT id AS rootId, backend_id AS backendId, live_until AS liveUntil FROM roots
@@ -105,7 +106,7 @@ export class RootTable {
       UPDATE roots SET placed_at = CASE WHEN ? IS NULL THEN NULL ELSE COALESCE(placed_at, ?) END,
         unconfirmed = CASE WHEN ? > 0 AND (placed_at IS NULL OR unconfirmed = 1) THEN 1 ELSE 0 END
       WHERE id = ?`)
-    this.#isUnconfirmed = db.prepare(`
+    this.#unconfirmed = db.prepare(`
       SELECT id, codec, multihash FROM roots
       WHERE state = 'complete' AND multihash = ? AND codec = ? AND backend_id = ? AND unconfirmed = 1`)
     this.#confirm = db.prepare('UPDATE roots SET unconfirmed = 0 WHERE id = ? AND placed_at < ?')
@@ -130,16 +131,14 @@ export class RootTable {
 
   /** The caller adds the blocks of the root in the same transaction. */
   insert(backendId: number, dag: WholeDag, now: number): number {
-    const { codec, multihash, contentSize, dagSize, fileCount, blocks, charge } = dag
-    const sizes = [contentSize, dagSize, fileCount, blocks, charge] as const
-    return Number(this.#insert.run(backendId, codec, multihash, ...sizes, now).lastInsertRowid)
+    const { codec, multihash, owner } = dag
+    return Number(this.#insert.run(backendId, codec, multihash, owner, ...sizesOf(dag), now).lastInsertRowid)
   }
 
   /** @throws HoldfastError `INTERNAL_ERROR` if the root is not staged, because its blocks may have been deleted */
   complete(rootId: number, dag: WholeDag): void {
-    const { codec, multihash, contentSize, dagSize, fileCount, blocks, charge } = dag
-    const sizes = [contentSize, dagSize, fileCount, blocks, charge] as const
-    if (this.#complete.run(codec, multihash, ...sizes, rootId).changes === 1) return
+    const { codec, multihash, owner } = dag
+    if (this.#complete.run(codec, multihash, owner, ...sizesOf(dag), rootId).changes === 1) return
     throw new HoldfastError('INTERNAL_ERROR', `root ${rootId} is not being staged`)
   }
 
@@ -166,8 +165,14 @@ export class RootTable {
     return this.#get.get(rootId)
   }
 
-  find(backendId: number, dag: DagIdentity): RootRow | undefined {
-    return this.#find.get(dag.multihash, dag.codec, backendId)
+  /** Returns the complete root of an owner. */
+  find(backendId: number, dag: DagIdentity, owner: number): RootRow | undefined {
+    return this.#find.get(dag.multihash, dag.codec, backendId, owner)
+  }
+
+  /** Returns a complete root of any owner. All roots of a DAG have the same blocks. */
+  findOfAny(backendId: number, dag: DagIdentity): RootRow | undefined {
+    return this.#findOfAny.get(dag.multihash, dag.codec, backendId)
   }
 
   findAnywhere(dag: DagIdentity): RootRow | undefined {
@@ -179,7 +184,7 @@ export class RootTable {
     return this.#findLive.get(multihash, now)
   }
 
-  /** Returns all roots like {@link findLive} that are not taken down. Each codec and backend has at most one. */
+  /** Returns all roots like {@link findLive} that are not taken down. Each codec, backend and owner has at most one. */
   findOpen(multihash: Uint8Array, now: number): LiveRoot[] {
     return this.#findOpen.all(multihash, now)
   }
@@ -218,9 +223,9 @@ export class RootTable {
     this.#setPlaced.run(at, at, at, rootId)
   }
 
-  /** Returns the id of the complete root if no check has confirmed the root yet. */
-  unconfirmed(backendId: number, dag: DagIdentity): number | null {
-    return this.#isUnconfirmed.get(dag.multihash, dag.codec, backendId)?.id ?? null
+  /** Returns the ids of the complete roots of a DAG that no check has confirmed yet. */
+  unconfirmed(backendId: number, dag: DagIdentity): number[] {
+    return this.#unconfirmed.all(dag.multihash, dag.codec, backendId).map(({ id }) => id)
   }
 
   /** Has no effect unless the root was placed before the check began. */
@@ -244,6 +249,12 @@ export class RootTable {
   deleteFiles(rootId: number, limit: number): number {
     return this.#deleteFiles.run(rootId, rootId, limit).changes
   }
+}
+
+type Sizes = [contentSize: number, dagSize: number, fileCount: number, blocks: number, charge: number]
+
+function sizesOf({ contentSize, dagSize, fileCount, blocks, charge }: WholeDag): Sizes {
+  return [contentSize, dagSize, fileCount, blocks, charge]
 }
 
 /** Names in a DAG can be any bytes, but an external catalogue stores only text. */

@@ -21,5 +21,11 @@ export interface DagSizes {
   fileCount: number
 }
 
+/** Identity of a root on a backend. */
+export interface OwnedDag extends DagIdentity {
+  /** 0 for a public root, or the number of the account that owns the root. */
+  owner: number
+}
+
 /** A DAG that is stored completely. */
-export interface WholeDag extends DagIdentity, DagSizes {}
+export interface WholeDag extends OwnedDag, DagSizes {}

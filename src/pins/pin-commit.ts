@@ -119,7 +119,7 @@ export class PinCommit {
       ...(staged?.onlyBlock == null
         ? { stagedRootId: staged?.rootId ?? null }
         : { stagedRootId: null, block: staged.onlyBlock }),
-      dag: { ...dag, ...sizes },
+      dag: { ...dag, owner: target.owner, ...sizes },
       record: {
         id: newUploadId(now),
         accountId: requester.account.id,

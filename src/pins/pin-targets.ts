@@ -3,6 +3,7 @@ import type { PlanCatalogue } from '../access/plan-catalogue.ts'
 import type { ClusterRegistry } from '../clusters/cluster-registry.ts'
 import type { Clock } from '../domain/clock.ts'
 import { HoldfastError } from '../domain/errors.ts'
+import { PUBLIC } from '../ledger/possessor.ts'
 import type { DecidedTarget, PinTarget, Requester } from './pin-types.ts'
 import type { Timelock } from './removal/timelock.ts'
 
@@ -38,6 +39,6 @@ export class PinTargets {
     }
     // Do not check the default cluster yet. A later form field may name another cluster.
     if (target.cluster !== undefined && clusters.nodeOf(clusterId) === null) clusters.checkPresent(clusterId)
-    return { clusterId, expiresAt: timelock.decide(target.timelock, plan, clock.now()) }
+    return { clusterId, owner: PUBLIC, expiresAt: timelock.decide(target.timelock, plan, clock.now()) }
   }
 }

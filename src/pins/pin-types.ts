@@ -163,6 +163,8 @@ export interface Requester {
 /** Cluster and expiry of a pin, after defaults and permissions are applied. */
 export interface DecidedTarget {
   clusterId: string
+  /** Owner of the root that the record gets. */
+  owner: number
   expiresAt: number | null
 }
 

@@ -97,7 +97,7 @@ export class Pinner {
   /** Returns the input of a commit, or null if the backend lacks a complete root, or a block of the root. */
   async #wholeRoot(pin: DecidedPin): Promise<CommitInput | null> {
     const { held, network } = this.#parts
-    const root = held.find(pin.home.id, identityOf(pin.cid))
+    const root = held.find(pin.home.id, identityOf(pin.cid), pin.target.owner)
     if (root === undefined || held.isLostFrom(root.id)) return null
     // The ledger does not know what an external backend has lost, but the content then has a fetch.
     return (await network.isFetched(pin)) ? null : inputOf(pin, null, root)

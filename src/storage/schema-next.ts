@@ -1,4 +1,5 @@
 import { keptBytesSchema } from './schema-kept.ts'
+import { ownersSchema } from './schema-owners.ts'
 import { searchNamesSchema } from './schema-search-names.ts'
 
 /** Changes of the next release. */
@@ -11,6 +12,8 @@ export const nextSchema = `
   -- The accounts that have a root, for the payer of its traffic.
   CREATE INDEX records_by_owner ON records (root_id, account_id, created_at, expires_at) WHERE root_id IS NOT NULL;
   ${keptBytesSchema}
+
+  ${ownersSchema}
 
   ${searchNamesSchema}
 `

@@ -11,7 +11,7 @@ export interface LocalCopiesParts {
   files: ReadonlyMap<number, BlockFiles>
   blocks: Pick<Blocks, 'find' | 'completeRootsOf'>
   ledger: Pick<Ledger, 'neededAfter'>
-  heldRoots: Pick<HeldRoots, 'find'>
+  heldRoots: Pick<HeldRoots, 'findOfAny'>
 }
 
 export class LocalCopies {
@@ -23,7 +23,7 @@ export class LocalCopies {
 
   /** Returns whether this node's disks have every block of a DAG. Compares only the sizes of the files. */
   async isWhole({ backendId, ...dag }: DagIdentity & { backendId: number }, signal: AbortSignal): Promise<boolean> {
-    const root = this.#parts.heldRoots.find(backendId, dag)
+    const root = this.#parts.heldRoots.findOfAny(backendId, dag)
     if (root === undefined) return false
     for (let after = 0; ; ) {
       const blocks = this.#parts.ledger.neededAfter(root.id, after, BATCH)

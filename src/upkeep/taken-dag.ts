@@ -3,8 +3,8 @@ import type { BlockSource } from '../content/block-source.ts'
 import type { StagedDag } from '../content/dag/staged-dag.ts'
 import { ADMITTED } from '../content/dag/walk.ts'
 import { listContent } from '../content/unixfs/content-listing.ts'
-import { cidOf, type DagIdentity } from '../ipld/cid.ts'
-import type { WholeDag } from '../ledger/whole-dag.ts'
+import { cidOf } from '../ipld/cid.ts'
+import type { OwnedDag, WholeDag } from '../ledger/whole-dag.ts'
 
 /**
  * Copies a DAG that a node has accepted before into a backend. The source checks each block. The caller places a hold on
@@ -13,7 +13,7 @@ import type { WholeDag } from '../ledger/whole-dag.ts'
  * @throws HoldfastError `CID_NOT_FOUND` if the source lacks a block, `UNAVAILABLE` if it does not answer
  */
 export async function takeDag(
-  dag: DagIdentity,
+  dag: OwnedDag,
   home: StagingBackend,
   source: BlockSource,
   signal: AbortSignal,
@@ -23,8 +23,8 @@ export async function takeDag(
   try {
     const contentSize = await listContent(staged, cid, staged.blockCount, signal)
     await staged.settle()
-    const { codec, multihash } = dag
-    return { staged, stagedRootId: staged.rootId, dag: { codec, multihash, ...staged.sizes(contentSize) } }
+    const { codec, multihash, owner } = dag
+    return { staged, stagedRootId: staged.rootId, dag: { codec, multihash, owner, ...staged.sizes(contentSize) } }
   } catch (error) {
     await staged.abandon()
     throw error

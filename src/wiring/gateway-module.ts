@@ -12,6 +12,7 @@ import type { ApartGateway } from '../gateway/site/documents-apart.ts'
 import { type GatewayStatus, withReadiness } from '../gateway/site/readiness.ts'
 import { behindProxies } from '../http/proxies.ts'
 import { identityOf } from '../ipld/cid.ts'
+import { PUBLIC } from '../ledger/possessor.ts'
 import { OwnedContent } from '../pins/owned-content.ts'
 import type { AccessModule } from './access-module.ts'
 import type { ClustersModule } from './clusters-module.ts'
@@ -131,7 +132,7 @@ async function arrivalOf(
   cid: CID,
 ): Promise<{ blocks: number; bytes: number } | null> {
   for (const { id } of clusters.registry.backends) {
-    const fetch = await storage.catalogue.fetches.find(id, identityOf(cid))
+    const fetch = await storage.catalogue.fetches.find(id, identityOf(cid), PUBLIC)
     if (fetch === undefined) continue
     const attempt = pins.scheduler.attempt(fetch.id)
     if (attempt !== undefined) return attempt.totals

@@ -244,7 +244,7 @@ function fetchScheduler(
     },
     times: { stallMs: pin.stallSeconds * 1_000, attemptMs: pin.attemptSeconds * 1_000 },
     onChanges: publishChanges,
-    isHere: (fetch: FetchRow) => storage.heldRoots.find(fetch.backendId, fetch) !== undefined,
+    isHere: (fetch: FetchRow) => storage.heldRoots.find(fetch.backendId, fetch, fetch.owner) !== undefined,
     fetchingBackends: {
       of: (id: number) => clusters.fetchingBackends.get(id) ?? null,
       placements,
@@ -267,7 +267,7 @@ async function placementRunner(
       })
       return new FirstSource([clusters.embeddedOf(backendId).reader, ...beside])
     },
-    sizeOf: (row: PlacementRow) => storage.heldRoots.find(row.backendId, row)?.dagSize,
+    sizeOf: (row: PlacementRow) => storage.heldRoots.findOfAny(row.backendId, row)?.dagSize,
     fetchingBackends: clusters.fetchingBackends,
     placements: storage.catalogue.placements,
     clock,

@@ -1,5 +1,4 @@
 import { FIND } from '../catalogue/rules/fetch-rows.ts'
-
 import { MemoryBudget } from '../concurrency/capacity/memory-budget.ts'
 import { PortCalls } from '../concurrency/port-calls.ts'
 import { BlockFiles } from '../content/block-files.ts'
@@ -26,6 +25,7 @@ import { behindProxies } from '../http/proxies.ts'
 import { type DagIdentity, identityOf } from '../ipld/cid.ts'
 import { BlockTable } from '../ledger/block-table.ts'
 import { HeldRoots } from '../ledger/held-roots.ts'
+import { PUBLIC } from '../ledger/possessor.ts'
 import { RootTable } from '../ledger/root-table.ts'
 import type { Database } from '../storage/database.ts'
 import { databaseOf, type Reading, type ReadingMeans } from './open-reading.ts'
@@ -154,9 +154,9 @@ function engineBlocks(backend: number, calls: PortCalls): BlockSource {
 
 /** Asks the engine only about CIDs that are being fetched, if this thread can read the table of fetches. */
 function arrivalsOf({ backends, hasFetches }: ReadingData, database: Database, calls: PortCalls): ArrivalOf {
-  const find = database.prepare<[Uint8Array, number, number]>(FIND.sqlite.text)
+  const find = database.prepare<[Uint8Array, number, number, number]>(FIND.sqlite.text)
   const isFetched = ({ multihash, codec }: DagIdentity): boolean =>
-    backends.some(({ id }) => find.get(multihash, codec, id) !== undefined)
+    backends.some(({ id }) => find.get(multihash, codec, id, PUBLIC) !== undefined)
   return async cid => {
     if (hasFetches && !isFetched(identityOf(cid))) return null
     return (await calls.ask('arrival', cid.toString())) as Awaited<ReturnType<ArrivalOf>>

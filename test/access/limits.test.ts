@@ -175,6 +175,7 @@ function openLimits({ key, account }: { key: RateLimit | null; account: RateLimi
       role: 'user',
       defaultCluster: null,
       disabled: false,
+      owner: null,
       createdAt: 0,
     },
     plan: { ...plan, rateLimit: key, accountRateLimit: account },

@@ -108,6 +108,7 @@ describe('the removal of an account', () => {
       role: 'user' as const,
       defaultCluster: null,
       disabled: false,
+      owner: null,
       createdAt: 1,
     }
     await accounts.insert({ id: 'a', email: 'a@example.org', ...rest }, null)
@@ -192,7 +193,7 @@ describe('the removal of an account', () => {
   /** Returns a removal of two accounts, of which `clear` removes pins. The second is not marked yet. */
   async function ofTwo(clear: (id: string) => Promise<boolean>) {
     const { accounts } = memoryAccess()
-    const rest = { name: null, plan: 'free', role: 'user' as const, defaultCluster: null, disabled: false }
+    const rest = { name: null, plan: 'free', role: 'user' as const, defaultCluster: null, disabled: false, owner: null }
     for (const id of ['a', 'b']) await accounts.insert({ id, email: `${id}@example.org`, createdAt: 1, ...rest }, null)
     await accounts.markDeleted('a', 1)
     const clock = new ManualClock()

@@ -646,7 +646,15 @@ export const accessRules: readonly AccessRule[] = [
 ]
 
 function account(id: string): Account {
-  const rest = { name: null, plan: 'free', role: 'user' as const, defaultCluster: null, disabled: false, createdAt: 1 }
+  const rest = {
+    name: null,
+    plan: 'free',
+    role: 'user' as const,
+    defaultCluster: null,
+    disabled: false,
+    owner: null,
+    createdAt: 1,
+  }
   return { id, email: `${id}@example.org`, ...rest }
 }
 

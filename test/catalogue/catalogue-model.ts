@@ -25,7 +25,7 @@ const DAGS: ModelDag[] = [[0], [1], [0, 1, 2], [2, 3], [1, 3, 4, 5], [5, 6, 7]].
   const sum = (of: (block: ModelBlock) => number): number => blocks.reduce((total, block) => total + of(block), 0)
   const dagSize = sum(block => block.size)
   const charge = sum(block => Math.max(block.size, 512))
-  const sizes = { contentSize: dagSize, dagSize, fileCount: 1, blocks: blocks.length, charge }
+  const sizes = { owner: 0, contentSize: dagSize, dagSize, fileCount: 1, blocks: blocks.length, charge }
   return { whole: { codec: RAW, multihash: multihashOf(`dag ${i}`), ...sizes }, blocks }
 })
 
@@ -161,7 +161,7 @@ async function check(store: ModelStore, model: Model): Promise<void> {
   for (const [i, { whole, blocks }] of DAGS.entries()) {
     const isHeld = [...model.records.values()].some(record => record.cid === `dag ${i}` && model.isLive(record))
     if (!isHeld) continue
-    expect(store.roots.find(0, whole), `dag ${i}`).toMatchObject({ dagSize: whole.dagSize, charge: whole.charge })
+    expect(store.roots.find(0, whole, 0), `dag ${i}`).toMatchObject({ dagSize: whole.dagSize, charge: whole.charge })
     for (const block of blocks) expect(store.blocks.find(0, block.multihash)).toMatchObject({ state: 'durable' })
   }
   for (const { multihash, isInline } of BLOCKS) {

@@ -76,7 +76,14 @@ function withSqlite(run: (catalogue: ContentCatalogue) => Promise<void>, Databas
 /** Creates a catalogue in memory, with the accounts. */
 async function inMemory(): Promise<ContentCatalogue> {
   const catalogue = memoryCatalogue(EXTERNAL)
-  const rest = { name: null, plan: 'unlimited', role: 'user' as const, defaultCluster: null, disabled: false }
+  const rest = {
+    name: null,
+    plan: 'unlimited',
+    role: 'user' as const,
+    defaultCluster: null,
+    disabled: false,
+    owner: null,
+  }
   for (const id of ACCOUNTS) await catalogue.accounts.insert({ id, email: `${id}@test`, ...rest, createdAt: 0 }, null)
   return catalogue
 }

@@ -274,7 +274,7 @@ export const contentRules: readonly ContentRule[] = [
       await fetches.refuse(['r2'], { code: null, text: 'refused' }, NOW)
       assert.equal(await fetches.isWanted(id), false)
       assert.equal(await fetches.dropIfUnneeded(id), true)
-      assert.equal(await fetches.find(0, DAG), undefined)
+      assert.equal(await fetches.find(0, DAG, 0), undefined)
     },
   },
   {

@@ -17,7 +17,7 @@ export const EXTERNAL: ReadonlySet<number> = new Set([AWAY, 2])
 
 export const NOW = 1_000
 export const NO_LIMITS: PinLimits = { maxPins: null, maxStorageBytes: null, maxQueuedPins: null }
-export const SIZES = { contentSize: 10, dagSize: 20, blocks: 1, charge: 512, fileCount: 0 }
+export const SIZES = { owner: 0, contentSize: 10, dagSize: 20, blocks: 1, charge: 512, fileCount: 0 }
 export const DAG = dagOf('a')
 export const everywhere = { clusterId: null, now: NOW, limit: 100 }
 
@@ -52,7 +52,14 @@ export async function commit(
 }
 
 export function request({ fetches }: ContentCatalogue, made: NewRecord, limits: PinLimits = NO_LIMITS) {
-  return fetches.request({ record: { ...made, status: 'queued' }, backendId: 0, origins: [], limits, now: NOW })
+  return fetches.request({
+    record: { ...made, status: 'queued' },
+    owner: 0,
+    backendId: 0,
+    origins: [],
+    limits,
+    now: NOW,
+  })
 }
 
 export function deliver({ fetches }: ContentCatalogue, fetchId: number) {

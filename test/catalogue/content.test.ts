@@ -143,9 +143,9 @@ describe('a removal of many records', () => {
     expect(await records.ofDag({ ...removal, limit: 10 })).toEqual([])
     expect(await records.usage('another', 1)).toMatchObject({ pins: 1 })
     // The other account's record keeps the root.
-    expect(world.roots.find(0, DAG)).toBeDefined()
+    expect(world.roots.find(0, DAG, 0)).toBeDefined()
     await records.remove({ ...removal, accountId: 'another' })
-    expect(world.roots.find(0, DAG)).toBeUndefined()
+    expect(world.roots.find(0, DAG, 0)).toBeUndefined()
     const left = world.db.prepare<[], { count: number }>('SELECT (SELECT COUNT(*) FROM removals) AS count').get()
     expect(left).toEqual({ count: 0 })
   }
@@ -230,7 +230,7 @@ describe('a removal of many records', () => {
 describe('fetches', () => {
   function request(name: string, more: Partial<NewRecord> = {}, limits: Partial<PinLimits> = {}) {
     const record = recordOf(dagOf(name), { type: 'pin', status: 'queued', ...more })
-    return { record, backendId: 0, origins: [], limits: { ...NO_LIMITS, ...limits }, now: 0 }
+    return { record, owner: 0, backendId: 0, origins: [], limits: { ...NO_LIMITS, ...limits }, now: 0 }
   }
 
   test('are read a few at a time, by account in turn', async () => {
@@ -282,11 +282,11 @@ describe('fetches', () => {
       const started = await next.start(fetchId, 4)
       expect(started?.fetch.isWhole).toBe(true)
       expect((await next.deliver(fetchId, limits, 5)).isDone).toBe(false)
-      expect(world.roots.find(0, dagOf('shared'))).toBeDefined()
+      expect(world.roots.find(0, dagOf('shared'), 0)).toBeDefined()
       expect((await next.deliver(fetchId, limits, 6)).isDone).toBe(true)
       expect(await content.records.usage('another', 7)).toMatchObject({ pins: 130, storedBytes: 512 })
       await content.records.remove({ accountId: 'another', dag: dagOf('shared'), clusterId: null, now: 8 })
-      expect(world.roots.find(0, dagOf('shared'))).toBeUndefined()
+      expect(world.roots.find(0, dagOf('shared'), 0)).toBeUndefined()
     })
   })
 })

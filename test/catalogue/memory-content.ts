@@ -5,6 +5,7 @@ import {
   type DagIdentity,
   type DeliveryRow,
   type Fetches,
+  type FetchRequest,
   type FetchRow,
   type NameMatch,
   type NewRecord,
@@ -230,11 +231,11 @@ export class MemoryContent {
     const { record, backendId, limits, now } = intent
     const existing = intent.kind === 'whole' && intent.isAnew === true ? undefined : this.identical(record, now)
     if (intent.kind === 'partial') {
-      if (existing !== undefined || this.fetchOf(backendId, record) !== undefined) {
+      if (existing !== undefined || this.fetchOf(backendId, record, intent.owner) !== undefined) {
         throw new HoldfastError('CONFLICT', 'there in part, or being fetched, already')
       }
       this.checkCount(record, limits, now)
-      const fetch = this.addFetch(backendId, record, [], intent.stagedRootId, now)
+      const fetch = this.addFetch({ ...intent, origins: [] }, intent.stagedRootId)
       Object.assign(fetch, intent.brought)
       const row = { ...record, rootId: null, dagSize: 0, charge: 0, fetchId: fetch.id }
       return { record: this.write(row), created: true, waited: null }
@@ -251,14 +252,16 @@ export class MemoryContent {
     return { record: this.write(row), created: true, waited: null }
   }
 
-  fetchOf(backendId: number, dag: DagIdentity) {
-    return [...this.waiting.values()].find(fetch => fetch.backendId === backendId && keyOf(fetch) === keyOf(dag))
+  fetchOf(backendId: number, dag: DagIdentity, owner: number) {
+    const isSame = (fetch: FetchRow) =>
+      fetch.backendId === backendId && fetch.owner === owner && keyOf(fetch) === keyOf(dag)
+    return [...this.waiting.values()].find(isSame)
   }
 
-  addFetch(backendId: number, record: NewRecord, origins: readonly string[], rootId: number, now: number) {
+  addFetch({ backendId, record, owner, origins, now }: Omit<FetchRequest, 'limits'>, rootId: number) {
     const { accountId, codec, multihash } = record
     const fetch = {
-      ...{ id: ++this.made, accountId, backendId, codec, multihash, rootId, origins: [...origins] },
+      ...{ id: ++this.made, accountId, backendId, codec, multihash, owner, rootId, origins: [...origins] },
       ...{ attempts: 0, nextAttemptAt: now, lastError: null, isWhole: false, isRunning: false },
       ...{ blocks: 0, bytes: 0, charge: 0 },
     }
@@ -382,7 +385,8 @@ function isCalled(name: string | null, text: string, match: NameMatch): boolean 
 export function memoryFetches(all: MemoryContent): Fetches {
   const told = (fetch: FetchRow | undefined): FetchRow | undefined => (fetch === undefined ? undefined : { ...fetch })
   return {
-    async request({ record, backendId, origins, limits, now, isAnew = false }) {
+    async request(request) {
+      const { record, backendId, owner, origins, limits, now, isAnew = false } = request
       const existing = isAnew ? undefined : all.identical(record, now)
       if (existing !== undefined && existing.status !== 'failed') {
         return { record: existing, created: false, fetchId: existing.fetchId, changes: [] }
@@ -394,8 +398,8 @@ export function memoryFetches(all: MemoryContent): Fetches {
       if (limits.maxQueuedPins !== null && unfinished.length >= limits.maxQueuedPins) {
         throw new HoldfastError('QUOTA_EXCEEDED', 'pins that wait')
       }
-      const known = all.fetchOf(backendId, record)
-      const fetch = known ?? all.addFetch(backendId, record, origins, ++all.made, now)
+      const known = all.fetchOf(backendId, record, owner)
+      const fetch = known ?? all.addFetch(request, ++all.made)
       const isQueued = all.waitersOf(fetch.id).some(row => row.status === 'queued')
       if (known !== undefined && !known.isRunning && !isQueued) {
         Object.assign(known, { nextAttemptAt: now, attempts: 0, origins: [...new Set([...origins, ...known.origins])] })
@@ -465,7 +469,7 @@ export function memoryFetches(all: MemoryContent): Fetches {
       return running.flatMap(({ id }) => all.changeAll(id, 'pinning', 'queued', now, restarted))
     },
     get: async id => told(all.waiting.get(id)),
-    find: async (backendId, dag) => told(all.fetchOf(backendId, dag)),
+    find: async (backendId, dag, owner) => told(all.fetchOf(backendId, dag, owner)),
     isWanted: async id => all.waitersOf(id).length > 0,
     waitingAccounts: async id => [...new Set(all.waitersOf(id).map(({ accountId }) => accountId))],
     waitersOf: async (id, accountId) => all.waitersOf(id).flatMap(row => (row.accountId === accountId ? row.id : [])),

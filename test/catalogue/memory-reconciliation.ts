@@ -38,7 +38,8 @@ export function memoryReconciliation(all: MemoryContent): Reconciliation {
   }
   /** Sets a record to wait for its content. */
   const wait = (record: RecordRow, backendId: number, text: string, now: number): StatusChange => {
-    const fetch = all.fetchOf(backendId, record) ?? all.addFetch(backendId, record, [], ++all.made, now)
+    const wanted = { backendId, record, owner: 0, origins: [], now }
+    const fetch = all.fetchOf(backendId, record, 0) ?? all.addFetch(wanted, ++all.made)
     const row = { ...record, rootId: null, dagSize: 0, charge: 0, fetchId: fetch.id }
     if (record.status === 'pinned') return all.change(row, 'pinning', now, { code: null, text })
     return { record: all.write({ ...row, status: 'pinning' }), from: record.status }

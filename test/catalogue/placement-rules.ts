@@ -319,7 +319,14 @@ export const placementRules: readonly ContentRule[] = [
 /** Requests a record that waits for a fetch on the external backend. Returns the id of the fetch. */
 async function waiting({ fetches }: ContentCatalogue, id: string): Promise<number> {
   const queued = { ...record(id, away), status: 'queued' as const }
-  const made = await fetches.request({ record: queued, backendId: AWAY, origins: [], limits: NO_LIMITS, now: NOW })
+  const made = await fetches.request({
+    record: queued,
+    owner: 0,
+    backendId: AWAY,
+    origins: [],
+    limits: NO_LIMITS,
+    now: NOW,
+  })
   return made.fetchId ?? 0
 }
 

@@ -74,7 +74,7 @@ export const reconciliationRules: readonly ContentRule[] = [
       )
       assert.deepEqual((await whole(reconciliation).records({ ...step, mend: true })).findings, [])
       assert.equal((await whole(reconciliation).roots({ ...MEND, after: 0 })).unwanted.length, 0)
-      assert.notEqual(await fetches.find(0, dagOf('b')), undefined)
+      assert.notEqual(await fetches.find(0, dagOf('b'), 0), undefined)
       assert.equal((await records.usage('one', NOW)).storedBytes, 2 * SIZES.charge)
     },
   },
@@ -104,7 +104,7 @@ export const reconciliationRules: readonly ContentRule[] = [
       await committed(catalogue, idOf('1'))
       await commit(catalogue, [record(idOf('2'), { accountId: 'two' }), record(idOf('4'), { clusterId: 'elsewhere' })])
       await committed(catalogue, idOf('3'), dagOf('b'))
-      const lost = { backendId: 0, dag: DAG, homes: HOMES, reason: 'a block is lost', now: NOW }
+      const lost = { backendId: 0, dag: { ...DAG, owner: 0 }, homes: HOMES, reason: 'a block is lost', now: NOW }
       const changes = await reconciliation.requeue(lost)
       assert.deepEqual(changes.map(({ record: { id } }) => id).toSorted(), [idOf('1'), idOf('2'), idOf('4')])
       const { status, statusReason, rootId: none, fetchId } = (await records.get(idOf('1'))) as RecordRow

@@ -48,7 +48,7 @@ class CountingDatabase extends Database {
 }
 
 export const NO_LIMITS: PinLimits = { maxPins: null, maxStorageBytes: null, maxQueuedPins: null }
-export const SIZES = { contentSize: 10, dagSize: 10, blocks: 1, charge: 512, fileCount: 0 }
+export const SIZES = { owner: 0, contentSize: 10, dagSize: 10, blocks: 1, charge: 512, fileCount: 0 }
 export const ACCOUNT = 'account'
 
 export interface World {
@@ -118,7 +118,7 @@ export async function commit(
       kind: 'whole',
       record,
       backendId: 0,
-      stagedRootId: world.roots.find(0, record) === undefined ? world.roots.stage(0, 0) : null,
+      stagedRootId: world.roots.find(0, record, 0) === undefined ? world.roots.stage(0, 0) : null,
       dag: { codec: record.codec, multihash: record.multihash, ...SIZES },
       limits: NO_LIMITS,
       now: 0,

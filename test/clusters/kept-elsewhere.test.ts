@@ -70,7 +70,7 @@ function withElsewhere(run: (world: World) => Promise<void>, isReadable = true):
     const content = new LiveContent(held, registry, leases, clock)
     const hold = async ({ root }: Dag, ends: number | null = null): Promise<void> => {
       const stagedRootId = await ledger.stage(ELSEWHERE, clock.now())
-      const sizes = { contentSize: 0, dagSize: 0, blocks: 0, charge: 0, fileCount: 0 }
+      const sizes = { owner: 0, contentSize: 0, dagSize: 0, blocks: 0, charge: 0, fileCount: 0 }
       await ledger.keep(root.toString(), {
         ...{ backendId: ELSEWHERE, stagedRootId, ends },
         dag: { ...identityOf(root), ...sizes },

@@ -23,7 +23,7 @@ import { until } from './remote-support.ts'
 
 const AWAY = 1
 const NO_LIMITS: PinLimits = { maxPins: null, maxStorageBytes: null, maxQueuedPins: null }
-const SIZES = { contentSize: 10, dagSize: 20, blocks: 4, charge: 600, fileCount: 0 }
+const SIZES = { owner: 0, contentSize: 10, dagSize: 20, blocks: 4, charge: 600, fileCount: 0 }
 const MOST_TURNS = 3_000
 
 interface World {
@@ -182,7 +182,7 @@ test('a backend never receives refused content, or unpins it if unneeded', async
     const { content, wake, clock, record, asked } = world
     const { fetches } = content
     const request = async (id: string, accountId: string): Promise<number> => {
-      const told = { backendId: AWAY, origins: [], limits: NO_LIMITS, now: clock.now() }
+      const told = { owner: 0, backendId: AWAY, origins: [], limits: NO_LIMITS, now: clock.now() }
       const made = await fetches.request({ record: record(id, { accountId, status: 'queued' }), ...told })
       return made.fetchId ?? 0
     }

@@ -26,6 +26,6 @@ test('a root lives until its last hold ends', () =>
     after(() => holds.release('shorter'))
     expect(ends).toEqual([1_000, null, null, 2_000, 1_000, 1_000, 1_000])
     holds.release('short')
-    expect(roots.find(0, dagOf('a'))).toBeUndefined()
+    expect(roots.find(0, dagOf('a'), 0)).toBeUndefined()
     db.close()
   }))

@@ -195,7 +195,7 @@ export class GatewayWorld {
   drop(root: CID): Promise<void> {
     return this.#queue.run(
       () => {
-        const row = this.#roots.find(0, { codec: root.code, multihash: root.multihash.bytes })
+        const row = this.#roots.find(0, { codec: root.code, multihash: root.multihash.bytes }, 0)
         if (row !== undefined) this.#roots.drop(row.id)
       },
       { durable: false },
@@ -228,8 +228,8 @@ export class GatewayWorld {
     const identity = { codec: root.code, multihash: root.multihash.bytes }
     await this.#queue.run(
       () => {
-        if (this.#roots.find(0, identity) !== undefined) return
-        this.#roots.complete(rootId, { ...identity, ...staged.sizes(0) })
+        if (this.#roots.find(0, identity, 0) !== undefined) return
+        this.#roots.complete(rootId, { ...identity, owner: 0, ...staged.sizes(0) })
         this.#roots.setLiveUntil(rootId, liveUntil)
       },
       { durable: false },

@@ -18,7 +18,7 @@ import { withTempDir } from '../support/temp-dir.ts'
 import { leaf } from './fetches/support/dags.ts'
 
 const HOUR_MS = 3_600_000
-const SIZES = { contentSize: 0, dagSize: 0, fileCount: 0, blocks: 1, charge: 0 }
+const SIZES = { owner: 0, contentSize: 0, dagSize: 0, fileCount: 0, blocks: 1, charge: 0 }
 
 /** A database with complete roots, and a router that the test controls. */
 class World {

@@ -127,7 +127,7 @@ async function openParts(dataDir: string, db: Database, queue: WriteQueue): Prom
     complete: async (staged, cid) => {
       await staged.settle()
       const { dagSize, rootId } = staged
-      const dag = { codec: cid.code, multihash: cid.multihash.bytes, ...staged.sizes(dagSize) }
+      const dag = { owner: 0, codec: cid.code, multihash: cid.multihash.bytes, ...staged.sizes(dagSize) }
       await queue.run(() => roots.complete(rootId, dag), { durable: true })
     },
     drop: staged => queue.run(() => roots.drop(staged.rootId), { durable: true }),

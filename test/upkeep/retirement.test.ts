@@ -16,7 +16,7 @@ const STAGED = {
 /** Content of a retiring node. The node does not answer for its first roots. */
 function retirement({ roots, unanswered }: { roots: number; unanswered: number }) {
   let left = Array.from({ length: roots }, (_, i): RetiringRoot => {
-    return { id: i + 1, clusterId: null, ...dagOf(`${i}`.padStart(4, '0')) }
+    return { id: i + 1, clusterId: null, owner: 0, ...dagOf(`${i}`.padStart(4, '0')) }
   })
   const silent = new Set(left.slice(0, unanswered).map(root => `${cidOf(root)}`))
   const seen = { reads: 0, waiting: 0, lines: [] as string[], left: () => left.length }

@@ -3,7 +3,7 @@ import type { Page } from '../../catalogue/page.ts'
 import type { Clock } from '../../domain/clock.ts'
 import { HoldfastError } from '../../domain/errors.ts'
 import type { CredentialCache } from '../credentials/credential-cache.ts'
-import { hashSecret, type RandomBytes, randomId, systemRandom } from '../keys/api-key-secret.ts'
+import { hashSecret, ownerNumber, type RandomBytes, randomId, systemRandom } from '../keys/api-key-secret.ts'
 import type { PlanCatalogue } from '../plan-catalogue.ts'
 import type { Account } from '../principal.ts'
 import type { Accounts, NewAccount, PasswordLink } from './accounts.ts'
@@ -53,6 +53,7 @@ export class AccountService implements Accounts {
       defaultCluster: null,
       disabled: false,
       createdAt: this.#options.clock.now(),
+      owner: ownerNumber(this.#random),
     }
     this.#options.plans.check(account.plan)
     checkUnreserved(account.email, account.role)

@@ -30,6 +30,11 @@ export function hashSecret(secret: string): Uint8Array {
   return hash('sha256', secret, 'buffer')
 }
 
+/** Returns a number from 1 to 2^48, by which roots name the account that owns them. */
+export function ownerNumber(random: RandomBytes = systemRandom): number {
+  return Buffer.from(random(6)).readUIntBE(0, 6) + 1
+}
+
 /** Returns a hexadecimal id, which needs no escaping in URLs and does not look like a command-line option. */
 export function randomId(random: RandomBytes = systemRandom, bytes = 12): string {
   return Buffer.from(random(bytes)).toString('hex')

@@ -6,7 +6,7 @@ import type { Logger } from '../../domain/logger.ts'
 import type { RateLimit } from '../../domain/plan.ts'
 import { providerEmail } from '../accounts/account-service.ts'
 import type { CredentialCache } from '../credentials/credential-cache.ts'
-import { hashSecret, randomId } from '../keys/api-key-secret.ts'
+import { hashSecret, ownerNumber, randomId } from '../keys/api-key-secret.ts'
 import { AttemptLimits } from '../limits/attempt-limits.ts'
 import { clientOf } from '../limits/network-address.ts'
 import type { Account } from '../principal.ts'
@@ -113,7 +113,8 @@ export class ProviderLogins {
     const now = clock.now()
     const plan = checks.planOf(groups)
     const id = randomId()
-    const rest = { id, plan, role: 'user' as const, defaultCluster: null, disabled: false, createdAt: now }
+    const owner = ownerNumber()
+    const rest = { id, plan, role: 'user' as const, defaultCluster: null, disabled: false, createdAt: now, owner }
     const own = Buffer.from(hashSecret(`${issuer} ${subject}`))
       .toString('hex')
       .slice(0, 32)

@@ -11,6 +11,7 @@ export const account = columns<Account>({
   defaultCluster: 'text',
   disabled: 'flag',
   createdAt: 'integer',
+  owner: 'integer',
 })
 
 export const LIVE_ACCOUNT = 'deleted_at IS NULL'

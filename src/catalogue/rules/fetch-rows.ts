@@ -16,6 +16,7 @@ export const fetch = columns<FetchRow>({
   backendId: ['integer', LEDGER_BACKEND],
   codec: 'integer',
   multihash: 'bytes',
+  owner: 'integer',
   rootId: 'integer',
   origins: 'json',
   attempts: ['integer', JOB.attempts],
@@ -35,18 +36,18 @@ const heldFetch = columns<HeldFetch>({
 
 const STATES = withJob('fetches', 'fetch')
 const LOCK = either('', 'FOR UPDATE OF state')
-const DAG = fragment`multihash = :multihash AND codec = :codec AND backend_id = :backend`
+const DAG = fragment`multihash = :multihash AND codec = :codec AND backend_id = :backend AND owner = :owner`
 
 export const FIND = sql`SELECT ${fetch} FROM ${STATES} WHERE ${DAG}`
 export const GET = sql`SELECT ${fetch} FROM ${STATES} WHERE id = :fetchId`
 const LOCKED = sql`SELECT ${heldFetch} FROM ${STATES} WHERE id = :fetchId ${LOCK}`
 const FIND_LOCKED = sql`SELECT ${heldFetch} FROM ${STATES} WHERE ${DAG} ${LOCK}`
 const INSERT = sql<{ id: number }>`
-  INSERT INTO fetches (account_id, backend_id, codec, multihash, root_id, origins, blocks, bytes, charge
+  INSERT INTO fetches (account_id, backend_id, codec, multihash, owner, root_id, origins, blocks, bytes, charge
     ${either('', ', node, hold_id, created_at')})
-  VALUES (:accountId, :backend, :codec, :multihash, :rootId, :origins, :blocks, :bytes, :charge
+  VALUES (:accountId, :backend, :codec, :multihash, :owner, :rootId, :origins, :blocks, :bytes, :charge
     ${either('', ', :node, :holdId, :now')})
-  ON CONFLICT (multihash, codec, backend_id) DO NOTHING RETURNING id`
+  ON CONFLICT DO NOTHING RETURNING id`
 const SET_ORIGINS = sql`UPDATE fetches SET origins = :origins WHERE id = :fetchId`
 export const SET_WHOLE = sql`UPDATE fetches SET whole = TRUE, root_id = :rootId WHERE id = :fetchId`
 const DELETE = sql`DELETE FROM fetches WHERE id = :fetchId`
@@ -62,6 +63,8 @@ export interface StagedRoot {
 export interface WantedFetch {
   backendId: number
   record: DagIdentity & { accountId: string }
+  /** Owner of the root to fetch. */
+  owner: number
   origins?: readonly string[]
   now: number
   brought?: Brought
@@ -83,9 +86,9 @@ export interface FetchParts {
 
 /** Returns null if the DAG already has a fetch. */
 export function* insertFetch(parts: FetchParts, wanted: WantedFetch, staged: StagedRoot): Rule<number | null> {
-  const { backendId, record, origins = [], now, brought = { blocks: 0, bytes: 0, charge: 0 } } = wanted
+  const { backendId, record, owner, origins = [], now, brought = { blocks: 0, bytes: 0, charge: 0 } } = wanted
   const { accountId, codec, multihash } = record
-  const values = { ...brought, ...staged, accountId, codec, multihash, origins, now }
+  const values = { ...brought, ...staged, accountId, codec, multihash, owner, origins, now }
   const made = yield* first(INSERT, { ...values, backend: parts.backend(backendId), node: parts.node })
   if (made === null) return null
   yield* enqueue(fetchJob(parts, { id: made.id, accountId }, now))
@@ -103,9 +106,9 @@ export function* fetchFor(
   wanted: WantedFetch,
   begin: () => Rule<number>,
 ): Rule<{ id: number; isRunning: boolean; isNew: boolean }> {
-  const { backendId, record, origins = [], now } = wanted
+  const { backendId, record, owner, origins = [], now } = wanted
   const { codec, multihash } = record
-  const known = yield* first(FIND_LOCKED, { codec, multihash, backend: parts.backend(backendId) })
+  const known = yield* first(FIND_LOCKED, { codec, multihash, owner, backend: parts.backend(backendId) })
   if (known === null) return { id: yield* begin(), isRunning: false, isNew: true }
   const { id: fetchId, isRunning } = known
   if (!isRunning && (yield* first(SOME_WAITING_AS, { fetchId, from: 'queued' })) === null) {

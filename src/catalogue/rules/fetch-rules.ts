@@ -162,8 +162,8 @@ export function fetchRules(parts: FetchParts): Omit<Fetches, 'request' | 'comple
       }
     },
     get: async fetchId => (await driver.first(GET, { fetchId })) ?? undefined,
-    find: async (backendId, { codec, multihash }) =>
-      (await driver.first(FIND, { codec, multihash, backend: backend(backendId) })) ?? undefined,
+    find: async (backendId, { codec, multihash }, owner) =>
+      (await driver.first(FIND, { codec, multihash, owner, backend: backend(backendId) })) ?? undefined,
     isWanted: async fetchId => (await driver.first(ANY_WAITING, { fetchId })) !== null,
     waitingAccounts: async fetchId =>
       (await driver.all(WAITING_ACCOUNTS, { fetchId })).map(({ accountId }) => accountId),

@@ -1,5 +1,6 @@
 import { nextTurn, turnSpent } from '../../concurrency/turns.ts'
 import type { CatalogueHolds } from '../../ledger/catalogue-holds.ts'
+import { PUBLIC } from '../../ledger/possessor.ts'
 import type { CatalogueRecord, WrongRecord } from './reconciliation-rules.ts'
 import type { HeldRecord } from './removal-rules.ts'
 
@@ -55,7 +56,7 @@ export async function compareOffered(
     if (isHeld(ledger, record, own)) continue
     const taker = takerOf(record, takers)
     const places = taker === takers.self ? [own, homes.get(record.clusterId) ?? null] : []
-    const known = places.flatMap(place => (place === null ? [] : (ledger.find(place, record) ?? [])))
+    const known = places.flatMap(place => (place === null ? [] : (ledger.find(place, record, PUBLIC) ?? [])))
     const root = known[0] ?? ledger.findAnywhere(record)
     if (root === undefined || ledger.isLostFrom(root.id)) continue
     if (taker === takers.self) wrong.push({ record, kind: repairOf(record), backendId: root.backendId })

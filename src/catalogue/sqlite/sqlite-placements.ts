@@ -1,4 +1,5 @@
 import type { HoldPlace, Holds } from '../../ledger/holds.ts'
+import { PUBLIC } from '../../ledger/possessor.ts'
 import type { RootTable } from '../../ledger/root-table.ts'
 import type { Placements } from '../placements.ts'
 import { own } from '../rules/driver.ts'
@@ -18,7 +19,7 @@ export function sqlitePlacements(
     lastBackend: Number.MAX_SAFE_INTEGER,
     status,
     setPlaced: (backendId, dag, at) => {
-      const root = roots.find(backendId, dag)
+      const root = roots.find(backendId, dag, PUBLIC)
       if (root !== undefined) roots.setPlaced(root.id, at)
     },
     recordsOf: (rootId, from) =>

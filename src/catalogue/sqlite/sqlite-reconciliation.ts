@@ -5,6 +5,7 @@ import type { BlockTable } from '../../ledger/block-table.ts'
 import { CatalogueHolds } from '../../ledger/catalogue-holds.ts'
 import type { Claims } from '../../ledger/claims.ts'
 import type { HoldPlace, Holds } from '../../ledger/holds.ts'
+import { PUBLIC } from '../../ledger/possessor.ts'
 import type { RootTable } from '../../ledger/root-table.ts'
 import type { WriteQueue } from '../../storage/write-queue.ts'
 import type { StatusChange } from '../fetches.ts'
@@ -87,7 +88,7 @@ export class SqliteReconciliation implements ReconciliationParts {
     const { backendId, dag, homes, reason, now } = root
     const { holds, records, roots } = this.#tables
     const changes: StatusChange[] = []
-    const rootId = roots.find(backendId, dag)?.id
+    const rootId = roots.find(backendId, dag, dag.owner)?.id
     if (rootId === undefined) return changes
     const isHere = isLocal(homes, backendId)
     for (let place: HoldPlace | undefined = { ends: -1, id: '' }; place !== undefined; ) {
@@ -98,7 +99,7 @@ export class SqliteReconciliation implements ReconciliationParts {
           const record = records.get(id)
           const hasContent = record !== undefined && record.rootId !== null
           if (!hasContent || !(isHere || homes.has(record.clusterId))) return []
-          return [this.#wait(record, backendId, reason, now)]
+          return [this.#wait(record, { backendId, owner: dag.owner }, reason, now)]
         })
         return { last: held.at(-1), some }
       }
@@ -117,12 +118,13 @@ export class SqliteReconciliation implements ReconciliationParts {
 
   #mend(record: RecordRow, kind: RecordProblem, backendId: number, now: number): StatusChange[] {
     const { holds, roots } = this.#tables
-    const root = roots.find(backendId, record)
+    const place = { backendId, owner: PUBLIC }
+    const root = roots.find(backendId, record, PUBLIC)
     if (kind === 'record-lost') {
       holds.release(record.id)
-      return [this.#wait(record, backendId, 'the content was lost and is fetched again', now)]
+      return [this.#wait(record, place, 'the content was lost and is fetched again', now)]
     }
-    if (kind === 'record-unfetched') return [this.#wait(record, backendId, 'the content is fetched again', now)]
+    if (kind === 'record-unfetched') return [this.#wait(record, place, 'the content is fetched again', now)]
     if (root === undefined) return []
     if (kind === 'record-unheld') {
       holds.hold(record.id, root.id, record.expiresAt)
@@ -132,9 +134,9 @@ export class SqliteReconciliation implements ReconciliationParts {
     return [{ record: this.#reread(record.id), from: record.status }]
   }
 
-  #wait(record: RecordRow, backendId: number, reason: string, now: number): StatusChange {
+  #wait(record: RecordRow, place: { backendId: number; owner: number }, reason: string, now: number): StatusChange {
     if (record.status !== 'pinning' && record.status !== 'queued') checkTransition(record.status, 'pinning')
-    const fetchId = this.#tables.fetches.fetchFor({ backendId, record, now })
+    const fetchId = this.#tables.fetches.fetchFor({ ...place, record, now })
     this.#tables.records.setWaiting(record, fetchId, now, reason)
     return { record: this.#reread(record.id), from: record.status }
   }

@@ -5,6 +5,7 @@ import { nextTurn, turnSpent } from '../../concurrency/turns.ts'
 import type { Clock } from '../../domain/clock.ts'
 import { type HoldfastError, isHoldfastError } from '../../domain/errors.ts'
 import type { Attempt } from '../../jobs/job-runner.ts'
+import { PUBLIC } from '../../ledger/possessor.ts'
 import { recordFilterOf } from '../lists/list-search.ts'
 import type { PinChanges } from '../pin-changes.ts'
 import { type Selected, selectionOf } from './bulk-selection.ts'
@@ -152,7 +153,7 @@ export class BulkAttempt implements Attempt<BulkChange> {
     if (backendId === null || isExpired || (await records.get(row.id)) !== undefined) return
     const record = { ...row, status: 'queued' as const, statusAt: now, statusCode: null, statusReason: null }
     try {
-      const made = await fetches.request({ record, backendId, origins: [], limits, now, isAnew: true })
+      const made = await fetches.request({ record, owner: PUBLIC, backendId, origins: [], limits, now, isAnew: true })
       changes.created(made.record)
       for (const { record: changed, from } of made.changes) changes.changed(changed, from)
       wakeFetches()

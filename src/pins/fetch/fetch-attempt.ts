@@ -194,7 +194,7 @@ export class FetchAttempt implements Attempt<FetchRow> {
     await staged.clearFiles()
     const contentSize = await listContent(staged, this.root, this.totals.blocks, this.signal)
     await staged.settle()
-    const { codec, multihash, id } = this.job
+    const { codec, multihash, owner, id } = this.job
     const { blocks, bytes, charge } = this.totals
     const sizes = { contentSize, dagSize: bytes, blocks, charge, fileCount: staged.fileCount }
     const { fetches, clock, fetchingBackends } = this.#parts
@@ -202,7 +202,7 @@ export class FetchAttempt implements Attempt<FetchRow> {
     if (external !== null && current?.generation !== external.generation) {
       throw new HoldfastError('UNAVAILABLE', 'the cluster was asked to unpin the content during the fetch')
     }
-    await fetches.complete(id, { codec, multihash, ...sizes })
+    await fetches.complete(id, { codec, multihash, owner, ...sizes })
     if (external !== null) await fetchingBackends.placements.placed(external, clock.now())
     await this.#deliver()
   }

@@ -49,13 +49,13 @@ export class NetworkPinner {
    * `QUOTA_EXCEEDED`; `VALIDATION` for origins and names
    */
   async pin(pin: DecidedPin): Promise<PinOutcome> {
-    const { request, cid, home } = pin
+    const { request, cid, home, target } = pin
     const origins = request.origins ?? []
     if (this.#parts.fetcher === null || !this.#parts.fetcher.canAsk(origins)) {
       const remedy = 'upload the content, or set network.enabled'
       throw new HoldfastError('CID_NOT_FOUND', `this node has no ${cid}, and no network to ask: ${remedy}`)
     }
-    const running = await this.#parts.fetches.find(home.id, identityOf(cid))
+    const running = await this.#parts.fetches.find(home.id, identityOf(cid), target.owner)
     const isUnderWay = running !== undefined && this.#parts.scheduler.attempt(running.id) !== undefined
     if (request.respondAsync === true || isUnderWay) {
       const { outcome, fetchId } = await this.#record(pin)
@@ -83,8 +83,8 @@ export class NetworkPinner {
   }
 
   /** Returns whether records wait for a fetch of the DAG. */
-  async isFetched({ cid, home }: DecidedPin): Promise<boolean> {
-    return (await this.#parts.fetches.find(home.id, identityOf(cid))) !== undefined
+  async isFetched({ cid, home, target }: DecidedPin): Promise<boolean> {
+    return (await this.#parts.fetches.find(home.id, identityOf(cid), target.owner)) !== undefined
   }
 
   /** Writes a `queued` record without searching for the root. */
@@ -134,6 +134,7 @@ export class NetworkPinner {
     const { origins = [], isAnew = false } = request
     const made = await this.#parts.fetches.request({
       record,
+      owner: target.owner,
       backendId: home.id,
       origins,
       limits: requester.plan,

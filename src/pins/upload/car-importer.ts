@@ -211,6 +211,7 @@ export class CarImporter {
         createdAt: now,
       },
       backendId: home.id,
+      owner: target.owner,
       stagedRootId: staged.rootId,
       limits: requester.plan,
       now,

@@ -20,7 +20,14 @@ describe('the access stores in PostgreSQL', needsPostgres, () => {
     const other = await Postgres.open({ url })
     try {
       const [here, there] = [postgresAccess(database, 'here'), postgresAccess(other, 'there')]
-      const rest = { name: null, plan: 'free', role: 'user' as const, defaultCluster: null, disabled: false }
+      const rest = {
+        name: null,
+        plan: 'free',
+        role: 'user' as const,
+        defaultCluster: null,
+        disabled: false,
+        owner: null,
+      }
       await here.accounts.insert({ id: 'one', email: 'one@example.org', ...rest, createdAt: 1 }, null)
       const insert = (node: typeof here, id: string): Promise<string> =>
         node.keys.insert(key(id), { now: 1, maxKeys: 10 })

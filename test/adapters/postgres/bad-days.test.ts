@@ -224,7 +224,13 @@ describe('a catalogue in PostgreSQL under failures', needsPostgres, () => {
       const homes = new Map([['near', 0]])
       const place = ledger.place.bind(ledger)
       const placing = vi.spyOn(ledger, 'place').mockImplementationOnce(async wanted => {
-        await reconciliation.requeue({ backendId: 0, dag: DAG, homes, reason: 'a block is lost', now: NOW })
+        await reconciliation.requeue({
+          backendId: 0,
+          dag: { ...DAG, owner: 0 },
+          homes,
+          reason: 'a block is lost',
+          now: NOW,
+        })
         return place(wanted)
       })
       await whole(reconciliation).records({ after: '', limit: 100, homes, now: NOW, mend: true })

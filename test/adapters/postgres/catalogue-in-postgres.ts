@@ -28,7 +28,14 @@ export interface TestNode extends ContentCatalogue {
 /** Inserts the accounts that the rules use. */
 export async function withAccounts(database: Postgres): Promise<void> {
   const { accounts } = postgresAccess(database, 'here')
-  const rest = { name: null, plan: 'unlimited', role: 'user' as const, defaultCluster: null, disabled: false }
+  const rest = {
+    name: null,
+    plan: 'unlimited',
+    role: 'user' as const,
+    defaultCluster: null,
+    disabled: false,
+    owner: null,
+  }
   for (const id of ACCOUNTS) await accounts.insert({ id, email: `${id}@test`, ...rest, createdAt: 0 }, null)
 }
 
@@ -96,7 +103,7 @@ function surroundings(
       'SELECT backend_id AS "backendId", codec, multihash FROM roots WHERE id = $1',
       [rootId],
     )
-    return dag === undefined ? 0 : (roots.find(dag.backendId, dag)?.id ?? 0)
+    return dag === undefined ? 0 : (roots.find(dag.backendId, dag, 0)?.id ?? 0)
   }
   const holdOf = async (id: string): Promise<string> => {
     const text = 'SELECT hold_id AS "holdId" FROM records WHERE id = $1'

@@ -38,7 +38,15 @@ describe('a catalogue in PostgreSQL and the ledger of a node', needsPostgres, ()
     const { content } = postgresContent(database, new CatalogueHolds(parts), node)
     const { records, reconciliation } = content
     const { accounts } = postgresAccess(database, 'here')
-    const rest = { name: null, plan: 'x', role: 'user' as const, defaultCluster: null, disabled: false, createdAt: 0 }
+    const rest = {
+      name: null,
+      plan: 'x',
+      role: 'user' as const,
+      defaultCluster: null,
+      disabled: false,
+      owner: null,
+      createdAt: 0,
+    }
     return {
       records,
       begin: async ids => {

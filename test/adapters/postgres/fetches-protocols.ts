@@ -8,7 +8,7 @@ const LIMITS = new Map(['one', 'two'].map(id => [id, { ...NO_LIMITS, maxStorageB
 const mine = (id = 'mine') => record(id, { name: 'mine', status: 'queued' })
 
 const request = (node: TestNode, made = mine()) =>
-  node.fetches.request({ record: made, backendId: 0, origins: [], limits: NO_LIMITS, now: NOW })
+  node.fetches.request({ record: made, owner: 0, backendId: 0, origins: [], limits: NO_LIMITS, now: NOW })
 
 /** Runs one attempt as the scheduler does. */
 async function attempt({ fetches }: TestNode, id: number): Promise<void> {
@@ -27,7 +27,7 @@ async function attemptAll({ here, database }: Nodes): Promise<void> {
 }
 
 async function fetchIdOf({ here }: Nodes): Promise<number> {
-  return (await here.fetches.find(0, DAG))?.id ?? 0
+  return (await here.fetches.find(0, DAG, 0))?.id ?? 0
 }
 
 async function areFetched(nodes: Nodes, ids: readonly string[]): Promise<void> {
@@ -52,7 +52,7 @@ export const fetchProtocols: readonly Protocol[] = [
     async after(nodes) {
       await request(nodes.here, mine('again'))
       const { there, database } = nodes
-      const theirs = await there.fetches.find(0, DAG)
+      const theirs = await there.fetches.find(0, DAG, 0)
       if (theirs !== undefined) await attempt(there, theirs.id)
       await areFetched(nodes, ['also', 'theirs'])
       const all = await database.reading.all<{ status: string }>("SELECT status FROM records WHERE account_id = 'one'")
@@ -64,7 +64,7 @@ export const fetchProtocols: readonly Protocol[] = [
     every: 2,
     before: async ({ here }) => void (await request(here)),
     run: async node => {
-      const fetch = await node.fetches.find(0, DAG)
+      const fetch = await node.fetches.find(0, DAG, 0)
       await attempt(node, fetch?.id ?? 0)
     },
     meanwhile: [
@@ -82,7 +82,7 @@ export const fetchProtocols: readonly Protocol[] = [
     every: 2,
     before: async ({ here }) => void (await request(here)),
     run: async ({ fetches }) => {
-      const id = (await fetches.find(0, DAG))?.id ?? 0
+      const id = (await fetches.find(0, DAG, 0))?.id ?? 0
       const begun = await fetches.start(id, NOW)
       const failure = { reason: { code: null, text: 'gone' }, retryAt: NOW + 9, blocks: 1, bytes: 2, charge: 512 }
       if (begun !== undefined) await fetches.fail(id, failure, NOW)

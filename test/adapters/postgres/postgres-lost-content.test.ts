@@ -260,7 +260,7 @@ describe('records of a lost node', needsPostgres, () => {
         const record = { accountId: 'one', codec: 85, multihash: new Uint8Array(34) }
         await new Nodes(database, new ManualClock(), 'here').forget('lost')
         const limits = { maxPins: null, maxStorageBytes: null, maxQueuedPins: null }
-        const request = { backendId: 0, record, origins: [], limits, now: 1 } as never
+        const request = { owner: 0, backendId: 0, record, origins: [], limits, now: 1 } as never
         await expect(content.fetches.request(request)).rejects.toMatchObject({ code: 'UNAVAILABLE' })
         expect(await count('holds')).toBe(0)
       },

@@ -219,7 +219,7 @@ describe('content of a retiring node', needsPostgres, () => {
       expect(await to.retirements.move(await staged(to))).toBe(1)
       await from.records.finishRemovals()
       expect([roots(from), roots(to), await countOf('roots')]).toEqual([0, 1, 1])
-      expect(to.ledger.find(0, DAG)).toBeDefined()
+      expect(to.ledger.find(0, DAG, 0)).toBeDefined()
     })
   })
 })
