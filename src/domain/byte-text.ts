@@ -4,7 +4,8 @@
  * share a text. A text has at most as many UTF-16 units as its name has bytes.
  */
 
-const MARK = /[\uef00\uef80-\uefff]/g
+const MARK = /[\uef00\uef80-\uefff]/
+const MARKS = new RegExp(MARK, 'g')
 /** Characters that show that decoded bytes are not their own text. U+FFFD may also be part of the name. */
 const DOUBTFUL = /[\0\ufffd\uef00\uef80-\uefff]/
 /** Keeps a byte-order mark, which is part of a name. */
@@ -39,6 +40,7 @@ export function canonicalText(text: string): string {
  * @throws URIError for malformed percent-encoding
  */
 export function textOfUri(encoded: string): string {
+  if (!encoded.includes('%')) return canonicalText(encoded)
   if (/%(?![0-9a-f]{2})/i.test(encoded)) throw new URIError('a percent sign has no two hexadecimal digits')
   return canonicalText(encoded.replace(/%(..)/g, (_, hex: string) => markOf(Number.parseInt(hex, 16))))
 }
@@ -50,17 +52,19 @@ export function isFileName(text: string): boolean {
 
 /** Percent-encodes a name for a URL. */
 export function uriOfText(text: string): string {
-  return shownText(text.toWellFormed().replace(/[^\uef00\uef80-\uefff]+/g, encodeURIComponent))
+  const wellFormed = text.toWellFormed()
+  if (!hasMarks(wellFormed)) return encodeURIComponent(wellFormed)
+  return shownText(wellFormed.replace(/[^\uef00\uef80-\uefff]+/g, encodeURIComponent))
 }
 
 /** Returns whether a name has bytes that are not their own text. */
 export function hasMarks(text: string): boolean {
-  return text.search(MARK) !== -1
+  return MARK.test(text)
 }
 
 /** Returns a name for people to read: the mark of the byte 0xE9 becomes `%E9`. */
 export function shownText(text: string): string {
-  return text.replace(MARK, mark => `%${hexOf(mark)}`)
+  return text.replace(MARKS, mark => `%${hexOf(mark)}`)
 }
 
 function markOf(byte: number): string {

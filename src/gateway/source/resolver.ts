@@ -3,7 +3,7 @@ import { type Found, findLink } from '../../content/dag/document.ts'
 import type { BlockReader } from '../../content/unixfs/block-reader.ts'
 import type { UnixfsNode } from '../../content/unixfs/node.ts'
 import { findInShard } from '../../content/unixfs/shard.ts'
-import { bytesOfText } from '../../domain/byte-text.ts'
+import { bytesOfText, hasMarks } from '../../domain/byte-text.ts'
 import { HoldfastError, isHoldfastError } from '../../domain/errors.ts'
 import { formatContentPath } from '../http/content-path.ts'
 import type { RequestBlocks } from './request-blocks.ts'
@@ -112,7 +112,7 @@ export async function findEntry(blocks: BlockReader, node: UnixfsNode, name: str
   if (node.kind === 'shard') return findInShard(blocks, node, name)
   if (node.kind !== 'directory') return null
   const { links } = node
-  const bytes = bytesOfText(name)
+  const bytes = hasMarks(name) ? bytesOfText(name) : Buffer.from(name)
   for (let index = 0; index < links.length; index++) {
     const turn = index % LINKS_PER_TURN === 0 ? blocks.budget.turn() : null
     if (turn !== null) await turn
