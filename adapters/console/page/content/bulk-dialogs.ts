@@ -1,4 +1,5 @@
 import { useState } from 'preact/hooks'
+import { shownText } from '../../../../src/domain/byte-text.ts'
 import { type Edit, isHoldfastError, type Job, type JobFilter } from '../../../client/index.ts'
 import { html } from '../markup.ts'
 import { useSession } from '../session.ts'
@@ -133,7 +134,7 @@ function Names({ selection: { picked, matching } }: { selection: Selection }) {
   const names = [...picked.values()].map(({ name }) => name)
   const others = names.length - MOST_NAMES
   return html`<ul class="names">
-    ${names.slice(0, MOST_NAMES).map(name => html`<li>${name}</li>`)}
+    ${names.slice(0, MOST_NAMES).map(name => html`<li>${shownText(name)}</li>`)}
     ${others > 0 && html`<li class="quiet">and ${plural(others, 'other')}</li>`}
   </ul>`
 }

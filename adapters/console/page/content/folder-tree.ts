@@ -1,4 +1,5 @@
 import { useLayoutEffect, useRef, useState } from 'preact/hooks'
+import { shownText } from '../../../../src/domain/byte-text.ts'
 import { html } from '../markup.ts'
 import { FieldProblem } from '../widgets/field.ts'
 import { shownBytes } from '../widgets/shown-values.ts'
@@ -60,16 +61,17 @@ function Entry({ gateway, path, onPreview, entry }: FolderProps & { entry: Folde
   const [isOpen, setOpen] = useState(false)
   const [cid, ...names] = path
   const inside = [...names, name]
+  const shown = shownText(name)
   const label =
     type === 'directory'
-      ? html`<button class="plain folder" aria-expanded=${isOpen ? 'true' : 'false'} onClick=${() => setOpen(!isOpen)}>${name}</button>`
-      : html`<a class="name" href=${contentAt(gateway, cid, inside)} target="_blank" rel="noopener">${name}</a>`
+      ? html`<button class="plain folder" aria-expanded=${isOpen ? 'true' : 'false'} onClick=${() => setOpen(!isOpen)}>${shown}</button>`
+      : html`<a class="name" href=${contentAt(gateway, cid, inside)} target="_blank" rel="noopener">${shown}</a>`
   return html`<div>
     <div class="entry">
       ${label}
       ${
         type === 'file' &&
-        html`<button class="small" aria-label=${`Preview ${name}`} onClick=${() => onPreview(inside)}>Preview</button>`
+        html`<button class="small" aria-label=${`Preview ${shown}`} onClick=${() => onPreview(inside)}>Preview</button>`
       }
       <span class="number">${shownBytes(size)}</span>
     </div>

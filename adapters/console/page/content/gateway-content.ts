@@ -1,3 +1,5 @@
+import { uriOfText } from '../../../../src/domain/byte-text.ts'
+
 /** An entry of a folder, as the gateway lists it. */
 export interface FolderEntry {
   name: string
@@ -30,7 +32,7 @@ export function contentAt(
   names: readonly string[] = [],
   query: Readonly<Record<string, string>> = {},
 ): string {
-  const path = [cid, ...names].map(name => encodeURIComponent(name.toWellFormed())).join('/')
+  const path = [cid, ...names].map(uriOfText).join('/')
   const search = new URLSearchParams(query).toString()
   return `${gateway}/ipfs/${path}${search && `?${search}`}`
 }

@@ -1,4 +1,5 @@
 import { useState } from 'preact/hooks'
+import { shownText } from '../../../../src/domain/byte-text.ts'
 import type { ListedUpload, Status } from '../../../client/index.ts'
 import { html } from '../markup.ts'
 import { useSession } from '../session.ts'
@@ -68,10 +69,10 @@ export function DeleteDialog({ pin, cluster, onClose, onDone }: PinDialogProps &
   const { jobs } = useSession()
   const { cid, name } = pin
   const done = (): void => {
-    notify({ text: `${name} is deleted` })
+    notify({ text: `${shownText(name)} is deleted` })
     onDone()
   }
-  return html`<${ConfirmDialog} title=${`Delete ${name}?`} label="Delete it" onClose=${onClose}
+  return html`<${ConfirmDialog} title=${`Delete ${shownText(name)}?`} label="Delete it" onClose=${onClose}
     onDone=${done} act=${() => jobs.deleteContent(cid, cluster)}>
     <p>All records of this content ${
       cluster === undefined ? 'in all clusters' : html`in <code>${cluster}</code>`

@@ -1,4 +1,5 @@
 import { useState } from 'preact/hooks'
+import { shownText, uriOfText } from '../../../../src/domain/byte-text.ts'
 import { html } from '../markup.ts'
 import { useSession } from '../session.ts'
 import { FieldProblem } from '../widgets/field.ts'
@@ -15,7 +16,7 @@ export function PinFiles({ cid, url }: { cid: string; url: string }) {
     signal => client.pins.page(page, { parentCid: cid, limit: ROWS, signal }),
     [client, cid, page],
   )
-  const address = (path: string): string => `${url}/${path.split('/').map(encodeURIComponent).join('/')}`
+  const address = (path: string): string => `${url}/${path.split('/').map(uriOfText).join('/')}`
   return html`<section class="card" aria-labelledby="files-title">
     <h2 id="files-title">Files ${value && html`<span class="count">${shownCount(value.total)}</span>`}</h2>
     <${FieldProblem} text=${error} />
@@ -23,7 +24,7 @@ export function PinFiles({ cid, url }: { cid: string; url: string }) {
       <thead><tr><th scope="col">Path</th><th scope="col" class="number">Size</th></tr></thead>
       <tbody>${value?.uploads.map(
         ({ path, cid, size }) => html`<tr key=${path}>
-          <td class="name"><a href=${address(path ?? cid)} target="_blank" rel="noopener">${path ?? cid}</a></td>
+          <td class="name"><a href=${address(path ?? cid)} target="_blank" rel="noopener">${shownText(path ?? cid)}</a></td>
           <td class="number">${shownBytes(size)}</td>
         </tr>`,
       )}</tbody>

@@ -1,4 +1,5 @@
 import { useEffect, useState } from 'preact/hooks'
+import { shownText } from '../../../../src/domain/byte-text.ts'
 import type { ListedUpload, ListOptions, PinState, Upload } from '../../../client/index.ts'
 import { html } from '../markup.ts'
 import { routeTo } from '../page-route.ts'
@@ -167,7 +168,7 @@ function Row({ row, now, selecting, onChanged }: RowProps) {
   return html`<tr>
     <${SelectRow} row=${row} selecting=${selecting} />
     <td class="name">
-      <a href=${routeTo(['pin', cid], { cluster: clusterId })}>${name === cid ? shortCid(cid) : name}</a>
+      <a href=${routeTo(['pin', cid], { cluster: clusterId })}>${name === cid ? shortCid(cid) : shownText(name)}</a>
       <span class="under">${kind} · <code>${shortCid(cid)}</code>${
         expiresAt !== null && html` · <span title=${formatInstant(expiresAt)}>ends ${formatAge(expiresAt, now)}</span>`
       }</span>

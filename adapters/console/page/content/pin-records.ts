@@ -1,4 +1,5 @@
 import { useState } from 'preact/hooks'
+import { shownText } from '../../../../src/domain/byte-text.ts'
 import type { ListedUpload, Status } from '../../../client/index.ts'
 import { html } from '../markup.ts'
 import { useSession } from '../session.ts'
@@ -40,7 +41,7 @@ export function PinRecords({
       <thead><tr><th scope="col">Record</th><th scope="col">Cluster</th><th scope="col">Made</th><th scope="col">Ends</th></tr></thead>
       <tbody>${records.map(
         ({ uploadId, name, clusterId, createdAt, expiresAt }) => html`<tr key=${uploadId}>
-          <td class="name">${name}</td>
+          <td class="name">${shownText(name)}</td>
           <td><code>${clusterId}</code></td>
           <td class="age" data-label="Made">${formatInstant(createdAt)}</td>
           <td class="age" data-label="Ends">${expiresAt === null ? 'when deleted' : formatInstant(expiresAt)}</td>

@@ -1,4 +1,5 @@
 import { useEffect } from 'preact/hooks'
+import { shownText } from '../../../../src/domain/byte-text.ts'
 import type { ListedUpload, Status } from '../../../client/index.ts'
 import { html } from '../markup.ts'
 import { routeTo } from '../page-route.ts'
@@ -69,7 +70,7 @@ function Pin({ status, records, onChanged }: PinProps) {
   const isFolder = status.type === 'directory'
   return html`<div class="stack">
     <div class="title">
-      <h1>${name === cid ? shortCid(cid) : name}</h1>
+      <h1>${name === cid ? shortCid(cid) : shownText(name)}</h1>
       <${StateBadge} state=${status.status} />
     </div>
     <div class="buttons">
@@ -130,7 +131,7 @@ function Facts({ status, record, url }: { status: Status; record: ListedUpload |
     ['Cluster', html`<code>${clusterId}</code>`],
     ['Added', when(createdAt)],
     ['Ends', expiresAt === null ? 'Kept until deleted' : when(expiresAt)],
-    ...(originalName === null ? [] : [['Original name', originalName] as [string, unknown]]),
+    ...(originalName === null ? [] : [['Original name', shownText(originalName)] as [string, unknown]]),
     ['Announced', lastAnnounced === null ? 'Not announced to the network yet' : when(lastAnnounced)],
   ]
   return html`<dl class="facts">${facts.map(([term, fact]) => html`<dt>${term}</dt><dd>${fact}</dd>`)}</dl>`

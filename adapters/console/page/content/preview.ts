@@ -1,3 +1,4 @@
+import { shownText } from '../../../../src/domain/byte-text.ts'
 import { html } from '../markup.ts'
 import { Dialog } from '../widgets/dialog.ts'
 import { FieldProblem } from '../widgets/field.ts'
@@ -33,7 +34,7 @@ export function Preview({ url, name }: { url: string; name: string }) {
   if (words !== null) return html`<p class="quiet">${words}</p>`
   // Chromium shows no PDF in a sandbox. A response of this type runs no script.
   const sandbox = kind === 'document' ? undefined : ''
-  return html`<iframe class=${`preview ${kind}`} title=${`Preview of ${name}`} src=${url} sandbox=${sandbox}
+  return html`<iframe class=${`preview ${kind}`} title=${`Preview of ${shownText(name)}`} src=${url} sandbox=${sandbox}
     referrerpolicy="no-referrer" loading="lazy"></iframe>`
 }
 
@@ -44,5 +45,5 @@ export interface PreviewDialogProps {
 }
 
 export function PreviewDialog({ url, name, onClose }: PreviewDialogProps) {
-  return html`<${Dialog} title=${name} onClose=${onClose} isWide=${true}><${Preview} url=${url} name=${name} /></${Dialog}>`
+  return html`<${Dialog} title=${shownText(name)} onClose=${onClose} isWide=${true}><${Preview} url=${url} name=${name} /></${Dialog}>`
 }

@@ -1,3 +1,4 @@
+import { shownText } from '../../../../src/domain/byte-text.ts'
 import type { LostRecord } from '../../../client/index.ts'
 import { html } from '../markup.ts'
 import { useSession } from '../session.ts'
@@ -36,7 +37,7 @@ export function LostCard() {
 
 function Row({ row: { cid, name, size, status, reason, node }, account }: { row: LostRecord; account: string }) {
   return html`<tr>
-    <td class="name">${name ?? html`<code>${cid}</code>`}<span class="under">${name !== null && html`<code>${cid}</code>, `}${shownBytes(size)}</span></td>
+    <td class="name">${name === null ? html`<code>${cid}</code>` : shownText(name)}<span class="under">${name !== null && html`<code>${cid}</code>, `}${shownBytes(size)}</span></td>
     <td data-label="Account">${account}</td>
     <td data-label="State"><div><span class=${`badge ${status}`}>${status}</span>${reason !== null && html`<span class="under">${reason}</span>`}</div></td>
     <td data-label="Node">${node}</td>

@@ -1,4 +1,5 @@
 import { useState } from 'preact/hooks'
+import { shownText } from '../../../../src/domain/byte-text.ts'
 import type { Takedown } from '../../../client/index.ts'
 import { html } from '../markup.ts'
 import { useSession } from '../session.ts'
@@ -50,7 +51,7 @@ function Table({ rows, lift }: { rows: readonly Takedown[]; lift: (takedown: Tak
     <tbody>${rows.map(takedown => {
       const { cid, path, status, reason, at } = takedown
       return html`<tr key=${`${cid}/${path}`}>
-        <td class="name"><code>${cid}${path && `/${path}`}</code><span class="under">${reason}</span></td>
+        <td class="name"><code>${cid}${path && `/${shownText(path)}`}</code><span class="under">${reason}</span></td>
         <td data-label="Answered">${status}</td>
         <td class="age" data-label="Since" title=${formatInstant(at)}>${formatAge(at, now)}</td>
         <td><button class="small" aria-label=${`Serve again ${cid}`} onClick=${lift(takedown)}>Serve again</button></td>

@@ -1,5 +1,6 @@
 import type { Page } from 'playwright-core'
 import { describe, expect, test } from 'vitest'
+import { textOfBytes } from '../../../../src/domain/byte-text.ts'
 import { accessibilityFaults } from '../../../support/axe.ts'
 import { inBrowser } from '../../../support/browser.ts'
 import type { ConsoleServer } from '../../../support/console-server.ts'
@@ -83,12 +84,35 @@ describe('contents in the console', inBrowser, () => {
       { hasGateway: true },
     ))
 
+  test('show and open names that are not UTF-8', () =>
+    signedIn(
+      async ({ page, server }) => {
+        const name = textOfBytes(Buffer.from('caf\xe9.txt', 'latin1'))
+        const entries = [{ kind: 'file' as const, path: `d\u00e9/${name}`, content: [Buffer.from('a note')] }]
+        const { record } = await server.engine.pins.uploadDirectory(entries, { account: server.owner, name })
+        await goTo(page, 'account')
+        await goTo(page, '')
+        await page.getByRole('link', { name: 'caf%E9.txt', exact: true }).click()
+        await page.getByRole('heading', { name: 'caf%E9.txt', exact: true }).waitFor()
+        await page.getByRole('button', { name: 'd\u00e9', exact: true }).click()
+        const link = page.locator('.tree .tree a.name')
+        await expect.poll(() => link.textContent()).toBe('caf%E9.txt')
+        expect(await (await fetch((await link.getAttribute('href')) ?? '')).text()).toBe('a note')
+        await page.getByRole('button', { name: 'Preview caf%E9.txt' }).click()
+        await expect.poll(() => page.frameLocator('dialog iframe').locator('body').textContent()).toBe('a note')
+        await expectGoodLooks(page, 'preview-byte-name')
+        expect(await page.locator('body').textContent()).not.toMatch(/[\uef00-\uefff]/)
+        expect(record.name).toBe(name)
+      },
+      { hasGateway: true },
+    ))
+
   test('have actions in their row of the list', () =>
     signedIn(
       async ({ page, server }) => {
         const cid = await keep(server, 'the text of a note', 'note.txt')
         await goTo(page, 'account')
-        await goTo(page, 'content')
+        await goTo(page, '')
         const opener = page.getByRole('button', { name: 'Actions for note.txt' })
         const clipboard = () => page.evaluate(() => navigator.clipboard.readText())
         const act = async (name: string): Promise<void> => {
