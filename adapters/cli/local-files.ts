@@ -1,8 +1,8 @@
 import { type BigIntStats, createReadStream } from 'node:fs'
-import { lstat, readdir, realpath, stat } from 'node:fs/promises'
+import { lstat, open, readdir, realpath, stat } from 'node:fs/promises'
 import { basename, join, resolve } from 'node:path'
 import { bytesOfText, textOfBytes, textOfUnicode } from '../../src/domain/byte-text.ts'
-import { HoldfastError } from '../../src/domain/errors.ts'
+import { HoldfastError, isHoldfastError } from '../../src/domain/errors.ts'
 import { attributesOnDisk, type StoredAttributes } from '../../src/domain/file-attributes.ts'
 import { formTrouble } from '../../src/domain/form-names.ts'
 import type { DirectoryFolder, SizedSource } from '../client/index.ts'
@@ -20,7 +20,7 @@ export interface LocalFile {
   attributes?: StoredAttributes
 }
 
-/** A path that the upload skips, because a multipart form cannot carry it. */
+/** A path that the upload skips, because a multipart form cannot carry it or this process cannot read it. */
 export interface LeftOut {
   /** Text form. */
   path: string
@@ -32,6 +32,7 @@ export interface LeftOut {
     | 'a device, pipe or socket'
     | `a name with ${string}`
     | 'a name that servers refuse'
+    | `unreadable (${string})`
 }
 
 export interface LocalContent {
@@ -135,13 +136,24 @@ class LocalWalk {
     const { leftOut } = this.#content
     const what = nameTrouble(name, path)
     if (what !== null) return void leftOut.push({ path, what })
+    try {
+      await this.#addReadable({ file, path, above })
+    } catch (error) {
+      const reason = isHoldfastError(error) ? error.details.unreadable : undefined
+      if (typeof reason !== 'string') throw error
+      leftOut.push({ path, what: `unreadable (${reason})` })
+    }
+  }
+
+  async #addReadable({ file, path, above }: LocalDirectory): Promise<void> {
+    const { leftOut } = this.#content
     const entry = await statusOf(file, lstat)
     const isLink = entry.isSymbolicLink()
     if (isLink && !this.#options.followLinks) return void leftOut.push({ path, what: 'a symbolic link' })
     const found = isLink ? await targetOf(file) : entry
     if (found === null) leftOut.push({ path, what: 'a broken symbolic link' })
     else if (found.isDirectory()) await this.read({ file, path: `${path}/`, above }, found)
-    else if (found.isFile()) this.addFile({ file, path }, found)
+    else if (found.isFile()) this.addFile({ file, path }, await readable(file, found))
     else leftOut.push({ path, what: 'a device, pipe or socket' })
   }
 
@@ -174,6 +186,15 @@ async function statusOf(path: string, look = stat): Promise<BigIntStats> {
   return look(onDisk(path), { bigint: true }).catch(cause => {
     throw unreadable(path, cause)
   })
+}
+
+/** Returns the status of a file that this process may read. */
+async function readable(path: string, status: BigIntStats): Promise<BigIntStats> {
+  const file = await open(onDisk(path)).catch(cause => {
+    throw unreadable(path, cause)
+  })
+  await file.close()
+  return status
 }
 
 /** Returns null if the link is broken. */
@@ -210,7 +231,8 @@ export function shownPath(path: string | Buffer): string {
 export function unreadable(path: string | Buffer, cause: unknown): HoldfastError {
   const { code, message = String(cause) } = cause as Partial<NodeJS.ErrnoException>
   const reason = code === 'ENOENT' ? 'no such file or directory' : code === 'EACCES' ? 'permission denied' : message
-  return new HoldfastError('INVALID_PATH', `cannot read ${shownPath(path)}: ${reason}`, { cause })
+  const details = { unreadable: reason }
+  return new HoldfastError('INVALID_PATH', `cannot read ${shownPath(path)}: ${reason}`, { cause, details })
 }
 
 /** Returns the error of a failed write. Any other error stays as it is. */

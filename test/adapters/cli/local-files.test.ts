@@ -1,4 +1,4 @@
-import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
+import { chmodSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { fileSource, type LocalContent, readLocalContent } from '../../../adapters/cli/local-files.ts'
@@ -124,3 +124,31 @@ test('a followed file that changes while it is read is an error', async () => {
   const reading = collect(fileSource(file).stream())
   await expect(reading).rejects.toMatchObject({ code: 'INVALID_PATH', message: expect.stringContaining('changed') })
 })
+
+test('skips files and directories that cannot be read', async () => {
+  const entries = { 'site/a': 'a', 'site/key': 'secret', 'site/private/b': 'b' }
+  await read(entries, false)
+  chmodSync(directory.path, 0o755)
+  chmodSync(join(directory.path, 'site/key'), 0)
+  chmodSync(join(directory.path, 'site/private'), 0)
+  const found = await withoutPrivileges(() =>
+    readLocalContent(join(directory.path, 'site'), { followLinks: false, preserveMode: false, preserveMtime: false }),
+  )
+  chmodSync(join(directory.path, 'site/private'), 0o700)
+  expect(found.files.map(({ path }) => path)).toEqual(['a'])
+  expect(found.leftOut).toEqual([
+    { path: 'key', what: 'unreadable (permission denied)' },
+    { path: 'private', what: 'unreadable (permission denied)' },
+  ])
+})
+
+/** Permissions do not bind root. */
+async function withoutPrivileges<T>(run: () => Promise<T>): Promise<T> {
+  if (process.geteuid?.() !== 0) return run()
+  process.seteuid?.(65_534)
+  try {
+    return await run()
+  } finally {
+    process.seteuid?.(0)
+  }
+}
