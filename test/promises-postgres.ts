@@ -659,7 +659,7 @@ const promises: readonly KeptPromise[] = [
     promise: 'each node shows the last error of a pin on another system',
     file: 'src/pins/lists/pin-status-view.ts',
     find: 'await rows.placement(record.rootId)',
-    replace: 'await this.#placements.find(this.#backendOf(record.clusterId) ?? -1, record)',
+    replace: 'await rows.placement(-1)',
     test: { file: 'test/adapters/postgres/status-elsewhere.test.ts', name: 'shows its attempts and last error' },
   },
   {
@@ -1441,6 +1441,23 @@ const promises: readonly KeptPromise[] = [
     find: 'export const SILENT_MS = 30_000',
     replace: 'export const SILENT_MS = 3_000_000_000',
     test: { file: 'test/adapters/postgres/nodes.test.ts', name: 'are up until they stop or miss' },
+  },
+  {
+    promise: 'HAProxy sends the end of slow downloads when their node has stopped',
+    file: 'examples/deploy/fleet/haproxy.cfg',
+    find: 'rise 1 resolvers',
+    replace: 'rise 1 on-marked-down shutdown-sessions resolvers',
+    test: { file: 'test/examples/fleet-proxies.test.ts', name: 'leaves HAProxy the end of a slow download' },
+  },
+  {
+    promise: 'Caddy sends no upload twice',
+    file: 'examples/deploy/fleet/Caddyfile',
+    find: '\treverse_proxy a:4100 b:4100 {\n\t\timport node\n',
+    replace: '\treverse_proxy a:4100 b:4100 {\n\t\timport node\n\t\timport again\n',
+    test: {
+      file: 'test/examples/fleet-proxies.test.ts',
+      name: 'makes the proxy refuse no upload to the other one: caddy',
+    },
   },
   {
     promise: 'an outage of the database is no silence of the nodes',

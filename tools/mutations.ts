@@ -10,7 +10,17 @@ import { parseArgs } from 'node:util'
 import { type KeptPromise, promises } from '../test/promises.ts'
 
 const ROOT = join(import.meta.dirname, '..')
-const COPIED = ['src', 'adapters', 'bench', 'test', 'tools', 'package.json', 'tsconfig.json', 'vitest.config.ts']
+const COPIED = [
+  'src',
+  'adapters',
+  'bench',
+  'examples',
+  'test',
+  'tools',
+  'package.json',
+  'tsconfig.json',
+  'vitest.config.ts',
+]
 const VITEST = join(ROOT, 'node_modules', 'vitest', 'vitest.mjs')
 
 const LONGEST_MS = 120_000

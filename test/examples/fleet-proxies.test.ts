@@ -1,5 +1,6 @@
 import { once } from 'node:events'
-import http from 'node:http'
+import http, { type IncomingMessage } from 'node:http'
+import { Server } from 'node:net'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { fixedPort } from '../support/fixed-port.ts'
 import { openNodeProcesses } from '../support/fleet-processes.ts'
@@ -56,24 +57,50 @@ describe('two nodes behind a proxy of the examples', {
   }
 })
 
-/** A node that stores each upload. It dies at once. */
+/** Does not fit into the buffers between the node and a client that does not read. */
+const ANSWER = Buffer.alloc(20_000_000, 'content')
+
+/** A node that takes each upload, and sends the same content to all readers. It dies at once, or ends its answers. */
 async function simpleNode(id: string) {
   const port = await fixedPort(1)
   const servers = await Promise.all(
     [port, port + 1].map(async at => {
-      const server = http.createServer((asked, answer) => void asked.resume().on('end', () => answer.end()))
+      const server = http.createServer(
+        (asked, answer) => void asked.resume().on('end', () => answer.end(asked.method === 'GET' ? ANSWER : '')),
+      )
       server.listen(at, '127.0.0.1')
       await once(server, 'listening')
       return server
     }),
   )
+  // `server.close()` would cut off answers that are not sent yet.
+  const leave = (): void => {
+    for (const server of servers) Server.prototype.close.call(server)
+  }
   const die = (): void => {
     for (const server of servers) server.close().closeAllConnections()
   }
-  return { id, url: `http://127.0.0.1:${port}`, gateway: `http://127.0.0.1:${port + 1}`, die }
+  return { id, url: `http://127.0.0.1:${port}`, gateway: `http://127.0.0.1:${port + 1}`, leave, die }
 }
 
 describe('a node that cannot be reached any more', () => {
+  test('leaves HAProxy the end of a slow download', needs(hasProxy('haproxy'), 'there is no haproxy'), async () => {
+    const node = await simpleNode('a')
+    const proxy = await startFleetProxy('haproxy', [node])
+    try {
+      const asked = http.get(`${proxy.gateway}/ipfs/slow`, { agent: false })
+      const [answer] = (await once(asked, 'response')) as [IncomingMessage]
+      node.leave()
+      await expect.poll(() => proxy.errors().join()).toMatch(/gateway\/a is DOWN/)
+      let bytes = 0
+      for await (const chunk of answer) bytes += (chunk as Buffer).length
+      expect(bytes).toBe(ANSWER.length)
+    } finally {
+      await proxy.stop()
+      node.die()
+    }
+  })
+
   for (const name of PROXIES) {
     test(
       `makes the proxy refuse no upload to the other one: ${name}`,

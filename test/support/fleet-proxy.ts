@@ -75,7 +75,7 @@ export interface FleetProxy {
   url: string
   /** Base URL for the gateway. */
   gateway: string
-  /** Lines of its log that report errors. */
+  /** Lines of its log that report errors, or a node that is down. */
   errors(): string[]
   stop(): Promise<void>
 }
@@ -111,7 +111,7 @@ export async function startFleetProxy(name: ProxyName, nodes: readonly Upstream[
     if (child.exitCode !== null) throw new Error(`${name} ended: ${log}`)
     await sleep(PAUSE_MS)
   }
-  const errors = (): string[] => log.split('\n').filter(line => /"level":"error"|upstream|error/i.test(line))
+  const errors = (): string[] => log.split('\n').filter(line => /"level":"error"|upstream|error|is DOWN/i.test(line))
   return { url, gateway: `http://127.0.0.1:${api + 1}`, errors, stop }
 }
 
