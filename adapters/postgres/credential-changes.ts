@@ -131,8 +131,7 @@ export class CredentialChanges implements CatalogueChanges {
     await this.#claim?.takeAgain(client)
     await client.query(`LISTEN holdfast_credentials; LISTEN ${NODES_CHANNEL}; LISTEN ${TAKEDOWNS_CHANNEL}`)
     await this.#past?.check(client)
-    // Notices sent before this connection listened are lost.
-    this.#changes++
+    // Notices sent before this connection listened are lost. No version was trusted meanwhile.
     this.#onNotice(null)
     this.#onTakedowns()
   }

@@ -81,7 +81,8 @@ export const ERROR_TABLE: Readonly<Record<ErrorCode, ErrorRow>> = {
   QUOTA_EXCEEDED: {
     status: 403,
     meaning: 'The plan has reached its limit of storage, records, waiting pins or keys.',
-    remedy: 'Delete content, wait for pending pins, or change the plan. `GET /users/me` shows the usage.',
+    remedy:
+      'Delete content, wait for pending pins, or change the plan. `GET /users/me` shows the usage. While a backup or a set-back of the database stops deletion, deleted content counts, too: wait for its end.',
   },
   NOT_OFFERED: {
     status: 403,

@@ -7,7 +7,18 @@ import { migrations } from '../../../adapters/postgres/schema.ts'
 import { SharedHolds } from '../../../adapters/postgres/shared-holds.ts'
 import { putRoot } from '../../../adapters/postgres/shared-roots.ts'
 import { HoldfastError } from '../../../src/index.ts'
-import { AWAY, commit, DAG, dagOf, listOf, NOW, record, SIZES } from '../../catalogue/content-support.ts'
+import {
+  AWAY,
+  commit,
+  DAG,
+  dagOf,
+  deliver,
+  listOf,
+  NOW,
+  record,
+  request,
+  SIZES,
+} from '../../catalogue/content-support.ts'
 import { holdsIn, rootsIn, whole } from '../../catalogue/whole-reconciliation.ts'
 import { openProxy } from '../../support/database-proxy.ts'
 import { needsPostgres, startPostgres, type TestPostgres } from '../../support/postgres-server.ts'
@@ -77,6 +88,57 @@ describe('a catalogue in PostgreSQL under failures', needsPostgres, () => {
       await expect(commit(node, [record('the-record')])).rejects.toMatchObject({ code: 'UNAVAILABLE' })
       discard.mockRestore()
       expect(await holdStates()).toEqual(['void'])
+    })
+  })
+
+  test('looks up a lost commit that still runs', async () => {
+    const late = await database.connection()
+    const { transaction } = Postgres.prototype
+    const waits = () => database.reading.first('SELECT 1 FROM pg_locks WHERE NOT granted')
+    let isLost = false
+    const spied = vi.spyOn(Postgres.prototype, 'transaction').mockImplementation(async function (
+      this: Postgres,
+      ...of
+    ) {
+      const run = () => transaction.apply(this, of)
+      if (!isLost) {
+        return run().catch((error: HoldfastError) => {
+          isLost = error.code === 'OUTCOME_UNKNOWN'
+          throw error
+        })
+      }
+      spied.mockRestore()
+      await late.query("BEGIN; UPDATE holds SET state = 'used'")
+      const looked = run()
+      await vi.waitUntil(waits, { timeout: 60_000 })
+      await late.query('COMMIT')
+      return looked
+    })
+    try {
+      await withCut('the-record', 'before', async node => {
+        expect((await commit(node, [record('the-record')]))[0]?.created).toBe(true)
+        expect(await holdStates()).toEqual(['used'])
+      })
+    } finally {
+      spied.mockRestore()
+      late.release(true)
+    }
+  })
+
+  test('delivers a fetch only to records that wait for it meanwhile', async () => {
+    await withNode(database, 'here', async node => {
+      const { fetchId } = await request(node, record('r1'))
+      await request(node, record('r2', { accountId: 'two' }))
+      await node.fetches.start(fetchId ?? 0, NOW)
+      await node.fetches.complete(fetchId ?? 0, { ...DAG, ...SIZES })
+      const { place } = node.ledger
+      node.ledger.place = async wanted => {
+        await database.command("UPDATE records SET fetch_id = NULL, status = 'failed' WHERE id = 'r1'")
+        return place.call(node.ledger, wanted)
+      }
+      await deliver(node, fetchId ?? 0)
+      const found = await Promise.all(['r1', 'r2'].map(async id => (await node.records.get(id))?.status))
+      expect([found, await holdStates(), holdsIn(node.ledger).length]).toEqual([['failed', 'pinned'], ['used'], 1])
     })
   })
 

@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest'
+import { describe, expect, test, vi } from 'vitest'
 import type { Postgres } from '../../../adapters/postgres/postgres.ts'
 import { Nodes } from '../../../adapters/postgres/postgres-nodes.ts'
 import { ManualClock } from '../../support/manual-clock.ts'
@@ -48,6 +48,16 @@ describe('nodes that share a catalogue', needsPostgres, () => {
     await database.command(silent, ['1 second'])
     await b.stop()
     expect((await known())[1]).toEqual(['b', false, false, null])
+  })
+
+  test('share a query in progress', async () => {
+    const nodes = new Nodes(database, new ManualClock(), 'a')
+    const all = vi.spyOn(database.reading, 'all')
+    await Promise.all([nodes.all(true), nodes.all(true), nodes.all()])
+    expect(all).toHaveBeenCalledTimes(1)
+    await nodes.all(true)
+    expect(all).toHaveBeenCalledTimes(2)
+    all.mockRestore()
   })
 
   test('are not down because no node could write its heartbeat', async () => {
