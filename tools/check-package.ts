@@ -6,23 +6,23 @@ import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { copyFileSync, globSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
 
 const ROOT = join(import.meta.dirname, '..')
 /** A cluster backend and a catalogue written against the package alone, which the tests use too. */
 const BACKEND = 'test/clusters/memory-cluster.ts'
 const CATALOGUE = [
-  'memory-catalogue.ts',
-  'memory-access.ts',
-  'memory-bulk.ts',
-  'memory-content.ts',
-  'memory-audit.ts',
-  'memory-egress.ts',
-  'memory-placements.ts',
-  'memory-reconciliation.ts',
-  'memory-stops.ts',
-  'memory-undo.ts',
-  'memory-webhooks.ts',
+  'test/catalogue/memory-catalogue.ts',
+  'test/catalogue/memory-access.ts',
+  'test/catalogue/memory-bulk.ts',
+  'test/catalogue/memory-content.ts',
+  'test/catalogue/memory-egress.ts',
+  'test/catalogue/memory-placements.ts',
+  'test/catalogue/memory-reconciliation.ts',
+  'test/catalogue/memory-stops.ts',
+  'test/catalogue/memory-undo.ts',
+  'test/features/audit/memory-audit.ts',
+  'test/features/webhooks/memory-webhooks.ts',
 ]
 const CONSUMER = join(import.meta.dirname, 'package-consumer')
 /** Codes in npm's error messages if no registry is reachable. */
@@ -72,15 +72,16 @@ function emptyProject(): string {
     copyFileSync(join(CONSUMER, file), join(project, file))
   }
   writeFileSync(join(project, 'typed-backend.ts'), asOthersWrite(BACKEND))
-  for (const file of CATALOGUE) writeFileSync(join(project, file), asOthersWrite(`test/catalogue/${file}`))
+  for (const path of CATALOGUE) writeFileSync(join(project, basename(path)), asOthersWrite(path))
   return project
 }
 
 function asOthersWrite(path: string): string {
   const text = readFileSync(join(ROOT, path), 'utf8')
   return text
-    .replace("'../../src/index.ts'", "'holdfast'")
-    .replace("'../../src/catalogue/index.ts'", "'holdfast/catalogue'")
+    .replace(/'(?:\.\.\/)+src\/index\.ts'/, "'holdfast'")
+    .replace(/'(?:\.\.\/)+src\/catalogue\/index\.ts'/, "'holdfast/catalogue'")
+    .replace(/'(?:\.\.\/)+(?:catalogue|features\/[a-z]+)\/([a-z-]+\.ts)'/g, "'./$1'")
 }
 
 function install(project: string, packages: readonly string[]): void {
