@@ -6,6 +6,7 @@ const { unit, system, long } = testKinds(import.meta.dirname)
 
 export default defineConfig({
   test: {
+    globalSetup: ['test/support/shared-server.ts'],
     setupFiles: ['test/support/watch-stalls.ts'],
     reporters: ['default', './tools/closing-line.ts'],
     // Many tests wait for processes and disks, so even two cores take two at a time.

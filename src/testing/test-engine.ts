@@ -1,4 +1,4 @@
-import { mkdtemp, realpath, rm, statfs } from 'node:fs/promises'
+import { mkdtemp, readdir, realpath, rm, statfs } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DATABASE } from '../disk/file-names.ts'
@@ -45,7 +45,7 @@ export async function createTestEngine({
     if (dataDir === undefined) await rm(directory, { recursive: true, force: true })
   }
   try {
-    if (dataDir === undefined) writeEmptyDatabase(join(directory, DATABASE))
+    if (await isEmpty(directory)) writeEmptyDatabase(join(directory, DATABASE))
     const engine = await createEngine({ ...options, dataDir: directory, clock })
     const stop = (): Promise<void> => engine.stop().finally(remove)
     return { ...engine, clock, stop, [Symbol.asyncDispose]: stop }
@@ -53,6 +53,11 @@ export async function createTestEngine({
     await remove()
     throw error
   }
+}
+
+async function isEmpty(directory: string): Promise<boolean> {
+  const names = await readdir(directory).catch(() => null)
+  return names?.length === 0
 }
 
 async function parentOfTests(): Promise<string> {

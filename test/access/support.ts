@@ -25,8 +25,8 @@ import { sqliteAccess } from '../../src/catalogue/sqlite/sqlite-access.ts'
 import type { Clock } from '../../src/domain/clock.ts'
 import { silentLogger } from '../../src/domain/logger.ts'
 import { sealingWith } from '../../src/domain/sealing.ts'
-import { Database } from '../../src/storage/database.ts'
 import { WriteQueue } from '../../src/storage/write-queue.ts'
+import { newDatabase } from '../support/new-database.ts'
 
 /** A clock that moves only by `advance`. */
 export class StandingClock implements Clock {
@@ -75,7 +75,7 @@ const QUICK = { cost: 16, blockSize: 8, parallelization: 1 }
 /** Opens the services of access on a temporary database. The caller closes it. */
 export function openAccess(clock = new StandingClock()) {
   const dataDir = mkdtempSync(join(tmpdir(), 'holdfast-access-'))
-  const db = new Database(join(dataDir, 'holdfast.db'))
+  const db = newDatabase(dataDir)
   const writes = new WriteQueue(db)
   const store = sqliteAccess(db, writes)
   const plans = new PlanCatalogue()

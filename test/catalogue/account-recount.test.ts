@@ -1,12 +1,12 @@
-import { join } from 'node:path'
 import { afterEach, expect, test, vi } from 'vitest'
 import type { AccountUsage, RecordRow } from '../../src/catalogue/records.ts'
 import { own } from '../../src/catalogue/rules/driver.ts'
 import { removeRecords } from '../../src/catalogue/rules/removal-rules.ts'
 import { RecordTable } from '../../src/catalogue/sqlite/record-table.ts'
 import { SqliteStatements } from '../../src/catalogue/sqlite/sqlite-driver.ts'
-import { Database } from '../../src/storage/database.ts'
+import type { Database } from '../../src/storage/database.ts'
 import { Draws } from '../support/draws.ts'
+import { newDatabase } from '../support/new-database.ts'
 import { withTempDir } from '../support/temp-dir.ts'
 
 const SEED = Number(process.env.TEST_SEED ?? Math.floor(Math.random() * 2 ** 31))
@@ -15,7 +15,7 @@ const CHARGE = 1_000
 
 function withRecords(run: (records: RecordTable, db: Database) => void): Promise<void> {
   return withTempDir(async dir => {
-    const db = new Database(join(dir, 'holdfast.db'))
+    const db = newDatabase(dir)
     try {
       const insert = db.prepare<[string, string]>(
         `INSERT INTO accounts (id, email, plan, role, created_at) VALUES (?, ?, 'unlimited', 'user', 0)`,

@@ -1,4 +1,3 @@
-import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { sqliteAccess } from '../../src/catalogue/sqlite/sqlite-access.ts'
 import { sqliteContent } from '../../src/catalogue/sqlite/sqlite-content.ts'
@@ -10,6 +9,7 @@ import { Database } from '../../src/storage/database.ts'
 import { WriteQueue } from '../../src/storage/write-queue.ts'
 import { auditRules } from '../features/audit/audit-rules.ts'
 import { webhookRules } from '../features/webhooks/webhook-rules.ts'
+import { newDatabase } from '../support/new-database.ts'
 import { RepeatingDatabase } from '../support/repeating-database.ts'
 import { withTempDir } from '../support/temp-dir.ts'
 import { bulkModel } from './bulk-model.ts'
@@ -38,7 +38,7 @@ const rules = [
 
 function withSqlite(run: (catalogue: ContentCatalogue) => Promise<void>, DatabaseClass = Database): Promise<void> {
   return withTempDir(async dir => {
-    const db = new DatabaseClass(join(dir, 'holdfast.db'))
+    const db = newDatabase(dir, DatabaseClass)
     const queue = new WriteQueue(db)
     const roots = new RootTable(db)
     const holds = new Holds(db, roots)

@@ -1,5 +1,4 @@
 import { randomBytes } from 'node:crypto'
-import { join } from 'node:path'
 import type { Committed, NewRecord, PinLimits } from '../../src/catalogue/records.ts'
 import { sqliteContent } from '../../src/catalogue/sqlite/sqlite-content.ts'
 import { BlockTable } from '../../src/ledger/block-table.ts'
@@ -8,6 +7,7 @@ import { Holds } from '../../src/ledger/holds.ts'
 import { RootTable } from '../../src/ledger/root-table.ts'
 import { Database, type SqlValue, type Statement } from '../../src/storage/database.ts'
 import { WriteQueue } from '../../src/storage/write-queue.ts'
+import { newDatabase } from '../support/new-database.ts'
 import { withTempDir } from '../support/temp-dir.ts'
 
 /** Counts the rows that statements return, and can fail as if the process had ended. */
@@ -61,7 +61,7 @@ export interface World {
 
 export function withCatalogue(run: (world: World) => Promise<void>): Promise<void> {
   return withTempDir(async dir => {
-    const db = new CountingDatabase(join(dir, 'holdfast.db'))
+    const db = newDatabase(dir, CountingDatabase)
     const queue = new WriteQueue(db)
     const roots = new RootTable(db)
     const blocks = new BlockTable(db)

@@ -4,7 +4,7 @@ import { Postgres } from '../../adapters/postgres/postgres.ts'
 import { migrations } from '../../adapters/postgres/schema.ts'
 import { allTables } from '../../src/features/feature-list.ts'
 import { Database } from '../../src/storage/database.ts'
-import { needsPostgres, startPostgres, type TestPostgres } from '../support/postgres-server.ts'
+import { needsPostgres, type SharedPostgres, sharedPostgres } from '../support/postgres-server.ts'
 
 interface Column {
   table: string
@@ -37,11 +37,11 @@ describe('each table is declared by its owner, with its account', () => {
   })
 
   describe('in a server', needsPostgres, () => {
-    let server: TestPostgres
+    let server: SharedPostgres
     let postgres: Postgres
     beforeAll(async () => {
-      server = await startPostgres()
-      postgres = await Postgres.open({ url: await server.fresh() })
+      server = await sharedPostgres()
+      postgres = await Postgres.open({ url: await server.migrated() })
       await migrate(postgres, migrations)
     })
     afterAll(async () => {

@@ -1,4 +1,3 @@
-import { join } from 'node:path'
 import type { CID } from 'multiformats/cid'
 import { expect, test } from 'vitest'
 import type { NewRecord, PinLimits } from '../../src/catalogue/records.ts'
@@ -11,11 +10,11 @@ import { Claims } from '../../src/ledger/claims.ts'
 import { Holds } from '../../src/ledger/holds.ts'
 import { RootTable } from '../../src/ledger/root-table.ts'
 import { PlacementRunner } from '../../src/pins/placement/placement-runner.ts'
-import { Database } from '../../src/storage/database.ts'
 import { WriteQueue } from '../../src/storage/write-queue.ts'
 import { pseudoRandom } from '../support/bytes.ts'
 import { turns } from '../support/content-parts.ts'
 import { ManualClock } from '../support/manual-clock.ts'
+import { newDatabase } from '../support/new-database.ts'
 import { withTempDir } from '../support/temp-dir.ts'
 import { Outside } from './backend.suite.ts'
 import { type MemoryParts, memoryBackend } from './memory-backend.ts'
@@ -52,7 +51,7 @@ type Broken = (right: MemoryParts) => Partial<ClusterBackend>
 
 function withRunner(run: (world: World) => Promise<void>, broken: Broken = () => ({})): Promise<void> {
   return withTempDir(async dir => {
-    const db = new Database(join(dir, 'holdfast.db'))
+    const db = newDatabase(dir)
     const queue = new WriteQueue(db)
     const roots = new RootTable(db)
     const account = db.prepare<[string, string]>(

@@ -1,14 +1,13 @@
-import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { Holds } from '../../src/ledger/holds.ts'
 import { RootTable } from '../../src/ledger/root-table.ts'
-import { Database } from '../../src/storage/database.ts'
 import { dagOf, SIZES } from '../catalogue/content-support.ts'
+import { newDatabase } from '../support/new-database.ts'
 import { withTempDir } from '../support/temp-dir.ts'
 
 test('a root lives until its last hold ends', () =>
   withTempDir(async dir => {
-    const db = new Database(join(dir, 'holdfast.db'))
+    const db = newDatabase(dir)
     const roots = new RootTable(db)
     const holds = new Holds(db, roots)
     const id = roots.insert(0, { ...dagOf('a'), ...SIZES }, 0)

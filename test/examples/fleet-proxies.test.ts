@@ -6,7 +6,7 @@ import { fixedPort } from '../support/fixed-port.ts'
 import { openNodeProcesses } from '../support/fleet-processes.ts'
 import { hasProxy, PROXIES, startFleetProxy } from '../support/fleet-proxy.ts'
 import { needs } from '../support/needs.ts'
-import { hasPostgres, startPostgres, type TestPostgres } from '../support/postgres-server.ts'
+import { hasPostgres, type SharedPostgres, sharedPostgres } from '../support/postgres-server.ts'
 
 /** On a busy machine a check of a proxy may fail, so a request may need another attempt. */
 const PATIENCE = { timeout: 30_000 }
@@ -18,11 +18,11 @@ describe('two nodes behind a proxy of the examples', {
   timeout: 120_000,
   ...needs(hasAny, 'there is no PostgreSQL, or no proxy'),
 }, () => {
-  let postgres: TestPostgres
+  let postgres: SharedPostgres
   let fleet: Awaited<ReturnType<typeof openNodeProcesses>>
   beforeAll(async () => {
-    postgres = await startPostgres()
-    fleet = await openNodeProcesses(await postgres.fresh(), { trustedProxies: 1 })
+    postgres = await sharedPostgres()
+    fleet = await openNodeProcesses(await postgres.migrated(), { trustedProxies: 1 })
   }, 60_000)
   afterAll(async () => {
     await fleet?.close()

@@ -15,7 +15,7 @@ import { identityBlock } from '../pins/fetches/support/dags.ts'
 import { rawCid } from '../support/content-parts.ts'
 import { ManualClock } from '../support/manual-clock.ts'
 import { planOf } from '../support/plans.ts'
-import { needsPostgres, startPostgres, type TestPostgres } from '../support/postgres-server.ts'
+import { needsPostgres, type SharedPostgres, sharedPostgres } from '../support/postgres-server.ts'
 import { withTempDir } from '../support/temp-dir.ts'
 import { type TestEngine, withEngine } from '../support/test-engine.ts'
 import { threadReaders } from '../support/thread-readers.ts'
@@ -346,14 +346,14 @@ test.each(CAPS)('with SQLite, %s', async (_, run) => {
 })
 
 describe('with PostgreSQL', needsPostgres, () => {
-  let server: TestPostgres
+  let server: SharedPostgres
   beforeAll(async () => {
-    server = await startPostgres()
+    server = await sharedPostgres()
   })
   afterAll(() => server?.stop())
 
   test.each(CAPS)('%s', async (_, run) => {
-    await withEngine(run, { database: await server.fresh(), plans: PLANS })
+    await withEngine(run, { database: await server.migrated(), plans: PLANS })
   })
 })
 

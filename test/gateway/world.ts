@@ -33,10 +33,11 @@ import { HeldRoots } from '../../src/ledger/held-roots.ts'
 import { Holds } from '../../src/ledger/holds.ts'
 import { Ledger } from '../../src/ledger/ledger.ts'
 import { RootTable } from '../../src/ledger/root-table.ts'
-import { Database } from '../../src/storage/database.ts'
+import type { Database } from '../../src/storage/database.ts'
 import { WriteQueue } from '../../src/storage/write-queue.ts'
 import { blockFileOf } from '../support/block-place.ts'
 import { ManualClock } from '../support/manual-clock.ts'
+import { newDatabase } from '../support/new-database.ts'
 
 /** Encodes a directory from its entries. `{ link }` is a symbolic link. */
 export interface Tree {
@@ -66,7 +67,7 @@ export class GatewayWorld {
   private constructor(dataDir: string, files: BlockFiles, threads: BlockThreads) {
     this.#threads = threads
     this.#dataDir = dataDir
-    this.#db = new Database(join(dataDir, 'holdfast.db'))
+    this.#db = newDatabase(dataDir)
     this.#queue = new WriteQueue(this.#db)
     const blocks = new BlockTable(this.#db)
     this.#roots = new RootTable(this.#db)

@@ -1,4 +1,3 @@
-import { join } from 'node:path'
 import type { CID } from 'multiformats/cid'
 import { describe, expect, test } from 'vitest'
 import { nextTurn } from '../../src/concurrency/turns.ts'
@@ -11,9 +10,10 @@ import { HeldRoots } from '../../src/ledger/held-roots.ts'
 import { RootTable } from '../../src/ledger/root-table.ts'
 import { Announcer, type Announcing } from '../../src/pins/announcer.ts'
 import type { PinRecord } from '../../src/pins/pin-types.ts'
-import { Database } from '../../src/storage/database.ts'
+import type { Database } from '../../src/storage/database.ts'
 import { WriteQueue } from '../../src/storage/write-queue.ts'
 import { ManualClock } from '../support/manual-clock.ts'
+import { newDatabase } from '../support/new-database.ts'
 import { withTempDir } from '../support/temp-dir.ts'
 import { leaf } from './fetches/support/dags.ts'
 
@@ -97,7 +97,7 @@ class World {
 
 function withWorld(run: (world: World) => Promise<void>): Promise<void> {
   return withTempDir(async dir => {
-    const database = new Database(join(dir, 'holdfast.db'))
+    const database = newDatabase(dir)
     const world = new World(database)
     try {
       await run(world)

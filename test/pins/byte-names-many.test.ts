@@ -1,14 +1,14 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { checkWays } from '../support/byte-name-ways.ts'
-import { hasPostgres, needsPostgres, startPostgres, type TestPostgres } from '../support/postgres-server.ts'
+import { hasPostgres, needsPostgres, type SharedPostgres, sharedPostgres } from '../support/postgres-server.ts'
 import { withTempDir } from '../support/temp-dir.ts'
 
 /** On two busy cores, in ms. */
 const timeout = 400_000
 
-let server: TestPostgres | undefined
+let server: SharedPostgres | undefined
 beforeAll(async () => {
-  if (hasPostgres) server = await startPostgres()
+  if (hasPostgres) server = await sharedPostgres()
 })
 afterAll(() => server?.stop())
 
@@ -20,7 +20,7 @@ test('20,000 names of any bytes survive every way, with SQLite', { timeout }, as
 test('20,000 names of any bytes survive every way, with PostgreSQL', { ...needsPostgres, timeout }, async () => {
   expect.hasAssertions()
   await withTempDir(async dir => {
-    const database = await (server as TestPostgres).fresh()
+    const database = await (server as SharedPostgres).migrated()
     await checkWays(dir, { database, folders: 100, names: 200 })
   })
 })

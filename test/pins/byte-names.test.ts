@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { checkWays } from '../support/byte-name-ways.ts'
-import { hasPostgres, needsPostgres, startPostgres, type TestPostgres } from '../support/postgres-server.ts'
+import { hasPostgres, needsPostgres, type SharedPostgres, sharedPostgres } from '../support/postgres-server.ts'
 import { withTempDir } from '../support/temp-dir.ts'
 
-let server: TestPostgres | undefined
+let server: SharedPostgres | undefined
 beforeAll(async () => {
-  if (hasPostgres) server = await startPostgres()
+  if (hasPostgres) server = await sharedPostgres()
 })
 afterAll(() => server?.stop())
 
@@ -17,7 +17,7 @@ test('names of any bytes survive every way, with SQLite', async () => {
 test('names of any bytes survive every way, with PostgreSQL', needsPostgres, async () => {
   expect.hasAssertions()
   await withTempDir(async dir => {
-    const database = await (server as TestPostgres).fresh()
+    const database = await (server as SharedPostgres).migrated()
     await checkWays(dir, { database, folders: 3, names: 30 })
   })
 })

@@ -1,6 +1,6 @@
-import { join } from 'node:path'
 import { expect, test, vi } from 'vitest'
-import { Database, type SqlValue } from '../../src/storage/database.ts'
+import type { SqlValue } from '../../src/storage/database.ts'
+import { newDatabase } from '../support/new-database.ts'
 import { withTempDir } from '../support/temp-dir.ts'
 
 /**
@@ -30,7 +30,7 @@ test.each<[what: string, sql: string, values: SqlValue[]]>([
   ],
 ])('a statement with %s is prepared once for all runs', (_, sql, values) =>
   withTempDir(async dir => {
-    const db = new Database(join(dir, 'holdfast.db'))
+    const db = newDatabase(dir)
     try {
       const statement = db.prepare<SqlValue[]>(sql)
       const runs = prepared(() => {

@@ -1,4 +1,3 @@
-import { join } from 'node:path'
 import { CID } from 'multiformats/cid'
 import { sha256 } from 'multiformats/hashes/sha2'
 import { Semaphore } from '../../src/concurrency/capacity/semaphore.ts'
@@ -17,9 +16,10 @@ import { Ledger } from '../../src/ledger/ledger.ts'
 import { ReachWalks } from '../../src/ledger/reach-walks.ts'
 import { RootTable } from '../../src/ledger/root-table.ts'
 import { WithheldLedger } from '../../src/ledger/withheld.ts'
-import { Database } from '../../src/storage/database.ts'
+import type { Database } from '../../src/storage/database.ts'
 import { WriteQueue } from '../../src/storage/write-queue.ts'
 import { ManualClock } from './manual-clock.ts'
+import { newDatabase } from './new-database.ts'
 import { withTempDir } from './temp-dir.ts'
 
 /** Block files whose operations a test can delay or make fail. */
@@ -68,7 +68,7 @@ export const SMALL_BLOCK_BYTES = 1_024
 
 export function withContentParts<T>(run: (parts: ContentParts) => Promise<T>): Promise<T> {
   return withTempDir(async dataDir => {
-    const db = new Database(join(dataDir, 'holdfast.db'))
+    const db = newDatabase(dataDir)
     const queue = new WriteQueue(db)
     try {
       return await run(await openParts(dataDir, db, queue))

@@ -10,6 +10,7 @@ import { promisify } from 'node:util'
 import type { TestOptions } from 'vitest'
 import { fixedPort } from './fixed-port.ts'
 import { needs } from './needs.ts'
+import { SHARED_SOCKET, sharedServer } from './shared-server.ts'
 
 const run = promisify(execFile)
 
@@ -33,11 +34,18 @@ export const needsPostgres: TestOptions = needs(
 )
 
 /** Each test has its own database or schema. */
-export interface TestPostgres {
-  /** Id of the server's process; undefined if the server was given by URL, or is stopped. */
-  readonly pid: number | undefined
+export interface SharedPostgres {
   /** Creates an empty database, or schema, and returns its URL. */
   fresh(): Promise<string>
+  /** Creates a database and returns its URL. It has the newest schema if a run shares the server, else it is empty. */
+  migrated(): Promise<string>
+  /** Drops the databases, and stops the server if it is not shared. */
+  stop(): Promise<void>
+}
+
+export interface TestPostgres extends SharedPostgres {
+  /** Id of the server's process; undefined if the server was given by URL, or is stopped. */
+  readonly pid: number | undefined
   /** Kills the server, as a crash would. {@link start} recovers it. Rejects if the server was given by URL. */
   crash(): Promise<void>
   start(): Promise<void>
@@ -45,7 +53,6 @@ export interface TestPostgres {
   snapshot(): Promise<() => Promise<void>>
   /** Restarts the server as a standby and promotes it, as after a failover. */
   takeOver(): Promise<void>
-  stop(): Promise<void>
 }
 
 /** Returns the directory of the newest installed server, else that of the npm package. */
@@ -72,6 +79,27 @@ export async function startPostgres(options: OwnOptions = {}): Promise<TestPostg
   return GIVEN === undefined ? startOwn(options) : given(GIVEN)
 }
 
+/** Connects to the server of this run, for tests that leave its process and its settings alone. */
+export async function sharedPostgres(): Promise<SharedPostgres> {
+  const path = process.env[SHARED_SOCKET]
+  if (GIVEN !== undefined || path === undefined) return startPostgres()
+  const { admin, template } = await sharedServer(path)
+  const made: string[] = []
+  const create = async (from: string): Promise<string> => {
+    const name = `test_${randomBytes(6).toString('hex')}`
+    await query(admin, `CREATE DATABASE ${name} TEMPLATE ${from}`)
+    made.push(name)
+    return Object.assign(new URL(admin), { pathname: name }).href
+  }
+  return {
+    fresh: () => create('template0'),
+    migrated: () => create(template),
+    async stop() {
+      for (const name of made.splice(0)) await query(admin, `DROP DATABASE ${name} WITH (FORCE)`)
+    },
+  }
+}
+
 interface OwnOptions {
   syncs?: boolean
   settings?: readonly string[]
@@ -91,16 +119,18 @@ export async function query(url: string, text: string): Promise<void> {
 function given(url: string): TestPostgres {
   const made: string[] = []
   const cannot = () => Promise.reject(new Error('the server is not of this test'))
+  const fresh = async (): Promise<string> => {
+    const name = `holdfast_${randomBytes(6).toString('hex')}`
+    await query(url, `CREATE SCHEMA ${name}`)
+    made.push(name)
+    const own = new URL(url)
+    own.searchParams.set('options', `-c search_path=${name}`)
+    return own.href
+  }
   return {
     pid: undefined,
-    async fresh() {
-      const name = `holdfast_${randomBytes(6).toString('hex')}`
-      await query(url, `CREATE SCHEMA ${name}`)
-      made.push(name)
-      const own = new URL(url)
-      own.searchParams.set('options', `-c search_path=${name}`)
-      return own.href
-    },
+    fresh,
+    migrated: fresh,
     crash: cannot,
     start: cannot,
     snapshot: cannot,
@@ -144,7 +174,14 @@ async function startOwn({ syncs = false, settings: more = [] }: OwnOptions): Pro
   await start()
   let made = 0
   const urlOf = (name: string) => `postgres://holdfast@127.0.0.1:${port}/${name}`
+  const fresh = async (): Promise<string> => {
+    const name = `test${made++}`
+    await query(urlOf('postgres'), `CREATE DATABASE ${name} TEMPLATE template0`)
+    return urlOf(name)
+  }
   return {
+    fresh,
+    migrated: fresh,
     get pid() {
       return server?.pid
     },
@@ -168,11 +205,6 @@ async function startOwn({ syncs = false, settings: more = [] }: OwnOptions): Pro
       if (other !== null) chownSync(join(data, 'standby.signal'), other.uid, other.gid)
       await start()
       await query(urlOf('postgres'), 'SELECT pg_promote()')
-    },
-    async fresh() {
-      const name = `test${made++}`
-      await query(urlOf('postgres'), `CREATE DATABASE ${name} TEMPLATE template0`)
-      return urlOf(name)
     },
     async stop() {
       await end('SIGQUIT')

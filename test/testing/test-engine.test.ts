@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
+import { createEngine } from '../../src/index.ts'
 import { Database } from '../../src/storage/database.ts'
 import { createTestEngine, TestClock } from '../../src/testing/index.ts'
 import { withTempDir } from '../support/temp-dir.ts'
@@ -20,7 +21,7 @@ function schemaOf(dataDir: string): unknown[] {
 describe('createTestEngine', () => {
   test('has the same database as any engine, and its own identity', async () => {
     await withTempDir(async dataDir => {
-      await using plain = await createTestEngine({ dataDir })
+      await using plain = await createEngine({ dataDir })
       await using one = await createTestEngine()
       await using two = await createTestEngine()
       const [ofPlain, ofOne, ofTwo] = [plain, one, two].map(({ dataDir }) => schemaOf(dataDir)) as [

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { checkConfig, type Engine } from '../../src/index.ts'
 import { carOf } from '../content/car/support/cars.ts'
 import { directoryOf, leaf } from '../pins/fetches/support/dags.ts'
-import { hasPostgres, needsPostgres, startPostgres, type TestPostgres } from '../support/postgres-server.ts'
+import { hasPostgres, needsPostgres, type SharedPostgres, sharedPostgres } from '../support/postgres-server.ts'
 import { withEngine } from '../support/test-engine.ts'
 
 const CID = 'bafkreigh2akiscaildcqabsyg3dfr6chu3fgpregiymsck7e7aqa4s52zy'
@@ -37,9 +37,9 @@ function callsOf({ pins, accounts, keys, clusters, takedowns }: Engine, account:
 }
 
 describe('a text that some catalogues cannot store', () => {
-  let server: TestPostgres | undefined
+  let server: SharedPostgres | undefined
   beforeAll(async () => {
-    if (hasPostgres) server = await startPostgres()
+    if (hasPostgres) server = await sharedPostgres()
   })
   afterAll(() => server?.stop())
 
@@ -47,7 +47,7 @@ describe('a text that some catalogues cannot store', () => {
     { name: 'SQLite', options: async () => ({}), needs: {} },
     {
       name: 'PostgreSQL',
-      options: async () => ({ database: await (server as TestPostgres).fresh() }),
+      options: async () => ({ database: await (server as SharedPostgres).migrated() }),
       needs: needsPostgres,
     },
   ]

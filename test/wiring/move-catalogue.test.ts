@@ -9,16 +9,16 @@ import { allTables } from '../../src/features/feature-list.ts'
 import { createEngine, type MoveProgress, moveCatalogue } from '../../src/index.ts'
 import { collect } from '../support/bytes.ts'
 import { type Filled, factsOf, fillDirectory, signIn } from '../support/filled-directory.ts'
-import { needsPostgres, startPostgres, type TestPostgres } from '../support/postgres-server.ts'
+import { needsPostgres, type SharedPostgres, sharedPostgres } from '../support/postgres-server.ts'
 import { withDatabase } from '../support/store-inspection.ts'
 import { withTempDir } from '../support/temp-dir.ts'
 
 const CHILD = join(import.meta.dirname, '../support/moving-child.ts')
 
 describe('a catalogue that moves into PostgreSQL', needsPostgres, () => {
-  let server: TestPostgres
+  let server: SharedPostgres
   beforeAll(async () => {
-    server = await startPostgres()
+    server = await sharedPostgres()
   })
   afterAll(() => server?.stop())
 

@@ -7,15 +7,15 @@ import { migrations } from '../../adapters/postgres/schema.ts'
 import { createEngine, type Engine, openAccounts } from '../../src/index.ts'
 import { callApi } from '../support/api-call.ts'
 import { type DatabaseProxy, openProxy } from '../support/database-proxy.ts'
-import { needsPostgres, startPostgres, type TestPostgres } from '../support/postgres-server.ts'
+import { needsPostgres, type SharedPostgres, sharedPostgres } from '../support/postgres-server.ts'
 import { viaGateway } from '../support/read-back.ts'
 import { withTempDir } from '../support/temp-dir.ts'
 import { type TestEngine, withEngine } from '../support/test-engine.ts'
 
 describe('an engine with its catalogue in PostgreSQL', needsPostgres, () => {
-  let server: TestPostgres
+  let server: SharedPostgres
   beforeAll(async () => {
-    server = await startPostgres()
+    server = await sharedPostgres()
   })
   afterAll(() => server?.stop())
 
@@ -25,7 +25,7 @@ describe('an engine with its catalogue in PostgreSQL', needsPostgres, () => {
   }
 
   test('uploads, lists, searches, restarts and frees unused content', async () => {
-    const database = await server.fresh()
+    const database = await server.migrated()
     await withEngine(
       async test => {
         const { account } = test
@@ -62,7 +62,7 @@ describe('an engine with its catalogue in PostgreSQL', needsPostgres, () => {
   const withProxy = async (
     run: (test: TestEngine & { proxy: DatabaseProxy; cid: string; database: Postgres }) => Promise<void>,
   ): Promise<void> => {
-    const url = await server.fresh()
+    const url = await server.migrated()
     const proxy = await openProxy(url)
     const database = await Postgres.open({ url })
     try {
@@ -140,7 +140,7 @@ describe('an engine with its catalogue in PostgreSQL', needsPostgres, () => {
   })
 
   test('lists new records of other nodes, without stale caches', async () => {
-    const database = await server.fresh()
+    const database = await server.migrated()
     await withEngine(
       async ({ engine, account }) => {
         const { secret } = await engine.keys.create(account, { name: 'reads', scopes: ['files:read'] })
@@ -156,7 +156,7 @@ describe('an engine with its catalogue in PostgreSQL', needsPostgres, () => {
   })
 
   test('works beside a node one version ahead, but not two', async () => {
-    const database = await server.fresh()
+    const database = await server.migrated()
     const dag = (seed: number) => ({ kind: 'file' as const, path: 'a/b', content: [bytes(50_000, seed)] })
     await withEngine(
       async test => {
@@ -215,7 +215,7 @@ describe('an engine with its catalogue in PostgreSQL', needsPostgres, () => {
   })
 
   test('has its accounts only in PostgreSQL, for one data directory', async () => {
-    const database = await server.fresh()
+    const database = await server.migrated()
     await withTempDir(async dataDir => {
       const engine = await createEngine({ catalogue: postgres, dataDir, database })
       await engine.accounts.create({ email: 'one@example.org', plan: 'free' })
@@ -229,7 +229,7 @@ describe('an engine with its catalogue in PostgreSQL', needsPostgres, () => {
         const own = await createEngine({ dataDir: other })
         await own.accounts.create({ email: 'two@example.org', plan: 'free' })
         await own.stop()
-        const fresh = await server.fresh()
+        const fresh = await server.migrated()
         await expect(createEngine({ catalogue: postgres, dataDir: other, database: fresh })).rejects.toMatchObject({
           code: 'CONFIG_INVALID',
         })

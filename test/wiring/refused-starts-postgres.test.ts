@@ -4,18 +4,18 @@ import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { serverAdapters } from '../../adapters/cli/server-adapters.ts'
 import { createEngine, type EngineOptions, type HoldfastError, startRefusals } from '../../src/index.ts'
-import { needsPostgres, startPostgres, type TestPostgres } from '../support/postgres-server.ts'
+import { needsPostgres, type SharedPostgres, sharedPostgres } from '../support/postgres-server.ts'
 import { temporaryDirectory } from '../support/server-process.ts'
 import { POSTGRES_CASES } from './start-postgres-cases.ts'
 
 describe('a start that PostgreSQL refuses', needsPostgres, () => {
-  let server: TestPostgres
+  let server: SharedPostgres
   let client: pg.Client
   let options: EngineOptions
   const home = temporaryDirectory()
 
   beforeAll(async () => {
-    server = await startPostgres()
+    server = await sharedPostgres()
     const database = await server.fresh()
     const node = { id: 'a', url: 'http://127.0.0.1:1' }
     const clusters = [{ id: 'near', node: 'a' }]

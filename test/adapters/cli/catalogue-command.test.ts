@@ -5,7 +5,7 @@ import { postgres } from '../../../adapters/postgres/index.ts'
 import { connectAccounts, createEngine } from '../../../src/index.ts'
 import { factsOf, fillDirectory, signIn } from '../../support/filled-directory.ts'
 import { blocksOf, patternOf } from '../../support/guide.ts'
-import { needsPostgres, startPostgres, type TestPostgres } from '../../support/postgres-server.ts'
+import { needsPostgres, type SharedPostgres, sharedPostgres } from '../../support/postgres-server.ts'
 import { runHoldfast } from '../../support/server-process.ts'
 import { withTempDir } from '../../support/temp-dir.ts'
 
@@ -19,9 +19,9 @@ function shownOutput(): string {
 }
 
 describe('commands on a catalogue in PostgreSQL', needsPostgres, () => {
-  let server: TestPostgres
+  let server: SharedPostgres
   beforeAll(async () => {
-    server = await startPostgres()
+    server = await sharedPostgres()
   })
   afterAll(() => server?.stop())
 

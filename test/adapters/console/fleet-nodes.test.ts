@@ -9,7 +9,7 @@ import { signInByKey, withConsole } from '../../support/console-server.ts'
 import { type FleetNode, fleetNode } from '../../support/fleet.ts'
 import { Keyboard } from '../../support/keyboard.ts'
 import { expectGoodLooks } from '../../support/looks.ts'
-import { needsPostgres, startPostgres, type TestPostgres } from '../../support/postgres-server.ts'
+import { needsPostgres, type SharedPostgres, sharedPostgres } from '../../support/postgres-server.ts'
 import { withTempDir } from '../../support/temp-dir.ts'
 
 const PATIENCE = { timeout: 60_000, interval: 200 }
@@ -23,10 +23,10 @@ const clusters = {
 }
 
 describe('the nodes of a fleet in the console', { ...inBrowser, ...needsPostgres, timeout: 240_000 }, () => {
-  let server: TestPostgres
+  let server: SharedPostgres
   let browser: Browser
   beforeAll(async () => {
-    server = await startPostgres()
+    server = await sharedPostgres()
     browser = await launchBrowser()
   }, 60_000)
   afterAll(async () => {
@@ -38,7 +38,7 @@ describe('the nodes of a fleet in the console', { ...inBrowser, ...needsPostgres
     page.getByRole('listitem').filter({ has: page.getByText(id, { exact: true }) })
 
   test('retires and forgets a node by keyboard, and lists what was lost', async () => {
-    const database = await server.fresh()
+    const database = await server.migrated()
     await withTempDir(root =>
       withConsole(
         async console => {

@@ -4,7 +4,7 @@ import { carOf } from '../../content/car/support/cars.ts'
 import { rawBlock } from '../../gateway/world.ts'
 import { collect } from '../../support/bytes.ts'
 import { type Fleet, withFleet } from '../../support/fleet.ts'
-import { needsPostgres, startPostgres, type TestPostgres } from '../../support/postgres-server.ts'
+import { needsPostgres, type SharedPostgres, sharedPostgres } from '../../support/postgres-server.ts'
 
 interface Sent {
   path: string
@@ -20,9 +20,9 @@ const file = (name: string, content: string, field = 'file'): string =>
   `--b\r\nContent-Disposition: form-data; name="${field}"; filename="${name}"\r\n\r\n${content}\r\n`
 
 describe('a body that arrives after its headers, for another node', needsPostgres, () => {
-  let server: TestPostgres
+  let server: SharedPostgres
   beforeAll(async () => {
-    server = await startPostgres()
+    server = await sharedPostgres()
   })
   afterAll(() => server?.stop())
 
@@ -42,7 +42,7 @@ describe('a body that arrives after its headers, for another node', needsPostgre
         ),
       },
     ]
-    await withFleet(await server.fresh(), async fleet => {
+    await withFleet(await server.migrated(), async fleet => {
       let isAltered = true
       // Somebody between the nodes changes bytes, and no length.
       fleet.b.server.prependListener('request', (incoming: IncomingMessage) => {

@@ -10,7 +10,7 @@ import type { AuditClient, World } from '../../contract/world.ts'
 import { withStandingClock } from '../../support/database-clock.ts'
 import { type FleetNode, openFleet } from '../../support/fleet.ts'
 import { needs } from '../../support/needs.ts'
-import { needsPostgres, startPostgres } from '../../support/postgres-server.ts'
+import { needsPostgres, sharedPostgres } from '../../support/postgres-server.ts'
 
 /** Records move between the first two clusters, which one node keeps. */
 const NODES = ['a', 'a', 'b', 'c']
@@ -24,12 +24,12 @@ const OF_CREDENTIALS = /^\/(api\/v3|admin\/v1)\/(tokens|auth|sessions|users\/me\
 
 /** Opens three nodes on one catalogue and sends requests to them in turn. */
 async function openFleetWorld(): Promise<World & { close(): Promise<void> }> {
-  const server = await startPostgres()
+  const server = await sharedPostgres()
   const shared = await mkdtemp(join(tmpdir(), 'holdfast-audit-'))
   const importRoots = [join(shared, 'import')]
   await mkdir(join(shared, 'import'))
   const clock = new AuditClock(AUDITS_BEGIN)
-  const database = await withStandingClock(await server.fresh(), clock.now())
+  const database = await withStandingClock(await server.migrated(), clock.now())
   const config = { ...auditConfig, ...auditSignIn, database: database.url, clusters, clock, importRoots }
   const { a, nodes, close } = await openFleet(config, 3)
   const hosts = nodes.map(node => ({ node, ...clientOf(node.server) }))

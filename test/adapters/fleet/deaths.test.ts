@@ -10,7 +10,7 @@ import { Receiver } from '../../features/webhooks/receiver.ts'
 import { fileOf, leaf, leaves } from '../../pins/fetches/support/dags.ts'
 import { pseudoRandom } from '../../support/bytes.ts'
 import { type NodeProcess, openNodeProcesses } from '../../support/fleet-processes.ts'
-import { needsPostgres, startPostgres, type TestPostgres } from '../../support/postgres-server.ts'
+import { needsPostgres, type SharedPostgres, sharedPostgres } from '../../support/postgres-server.ts'
 import { storeSizes } from '../../support/store-inspection.ts'
 
 const MIB = 1024 ** 2
@@ -26,7 +26,7 @@ interface Listed {
 }
 
 describe('two servers on one catalogue', { timeout: 120_000, ...needsPostgres }, () => {
-  let postgres: TestPostgres
+  let postgres: SharedPostgres
   let database: pg.Client
   let a: NodeProcess
   let b: NodeProcess
@@ -36,10 +36,10 @@ describe('two servers on one catalogue', { timeout: 120_000, ...needsPostgres },
   const atOrigin = new Map<string, Uint8Array | 'never answered'>()
 
   beforeAll(async () => {
-    postgres = await startPostgres()
+    postgres = await sharedPostgres()
     origin = http.createServer(serveOrigin).listen(0, '127.0.0.1')
     await once(origin, 'listening')
-    const url = await postgres.fresh()
+    const url = await postgres.migrated()
     database = new pg.Client({ connectionString: url })
     await database.connect()
     const gateways = [`http://127.0.0.1:${(origin.address() as AddressInfo).port}`]

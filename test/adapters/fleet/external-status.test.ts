@@ -8,7 +8,7 @@ import { pseudoRandom } from '../../support/bytes.ts'
 import { turns } from '../../support/content-parts.ts'
 import { type FleetNode, openFleet, TWO_CLUSTERS } from '../../support/fleet.ts'
 import { ManualClock } from '../../support/manual-clock.ts'
-import { needsPostgres, startPostgres, type TestPostgres } from '../../support/postgres-server.ts'
+import { needsPostgres, type SharedPostgres, sharedPostgres } from '../../support/postgres-server.ts'
 
 /** Another node reacts after a moment, or much later on a busy machine. */
 const PATIENCE = { timeout: 60_000, interval: 100 }
@@ -31,15 +31,15 @@ class ClusterWithPeer extends MemoryCluster {
 }
 
 describe('the status of a pin in a cluster on another system', needsPostgres, () => {
-  let server: TestPostgres
+  let server: SharedPostgres
   beforeAll(async () => {
-    server = await startPostgres()
+    server = await sharedPostgres()
   })
   afterAll(() => server?.stop())
 
   test('is the same on all nodes, and tells a loss at once', { timeout: 120_000 }, async () => {
     const far = new ClusterWithPeer()
-    const database = await server.fresh()
+    const database = await server.migrated()
     const config = { database, clock: systemClock, ...TWO_CLUSTERS, backends: { first: far } }
     const { a, b, close } = await openFleet(config)
     const repair = Promise.withResolvers<void>()

@@ -9,12 +9,12 @@ import { silentLogger } from '../../../src/domain/logger.ts'
 import { Takedowns } from '../../../src/gateway/policy/takedowns.ts'
 import { type FleetNode, withFleet } from '../../support/fleet.ts'
 import { noWithholding } from '../../support/no-withholding.ts'
-import { needsPostgres, startPostgres, type TestPostgres } from '../../support/postgres-server.ts'
+import { needsPostgres, type SharedPostgres, sharedPostgres } from '../../support/postgres-server.ts'
 
 describe('takedowns of several nodes', needsPostgres, () => {
-  let server: TestPostgres
+  let server: SharedPostgres
   beforeAll(async () => {
-    server = await startPostgres()
+    server = await sharedPostgres()
   })
   afterAll(() => server?.stop())
 
@@ -41,7 +41,7 @@ describe('takedowns of several nodes', needsPostgres, () => {
   }
 
   test('apply and are lifted on all nodes', async () => {
-    await withFleet(await server.fresh(), async ({ a, b, account }) => {
+    await withFleet(await server.migrated(), async ({ a, b, account }) => {
       const cid = await upload(a, account, 'bad')
       expect([await status(a, cid), await status(b, cid)]).toEqual([200, 200])
       await b.engine.takedowns.add({ cid, reason: 'complaint 1' })
@@ -67,7 +67,7 @@ describe('takedowns of several nodes', needsPostgres, () => {
   })
 
   test('apply to files in another node’s directory', async () => {
-    await withFleet(await server.fresh(), async ({ a, b, account }) => {
+    await withFleet(await server.migrated(), async ({ a, b, account }) => {
       async function* tree() {
         for (const path of ['sub/one', 'sub/two']) {
           yield { kind: 'file' as const, path, content: Buffer.from(`${path} of a directory`) }
@@ -92,7 +92,7 @@ describe('takedowns of several nodes', needsPostgres, () => {
   })
 
   test('reach a restarted node before it serves requests', async () => {
-    await withFleet(await server.fresh(), async ({ a, b, account }) => {
+    await withFleet(await server.migrated(), async ({ a, b, account }) => {
       const [bad, good] = [await upload(a, account, 'bad'), await upload(a, account, 'good')]
       await b.engine.takedowns.add({ cid: good, reason: 'by mistake' })
       await b.stop()
@@ -109,7 +109,7 @@ describe('takedowns of several nodes', needsPostgres, () => {
   })
 
   test('in one directory reach all nodes and survive a data loss', async () => {
-    await withFleet(await server.fresh(), async ({ a, b, account, database }) => {
+    await withFleet(await server.migrated(), async ({ a, b, account, database }) => {
       const [old, bad] = [await upload(a, account, 'old'), await upload(a, account, 'bad')]
       await b.stop()
       await ofDirectory(b).add({ cid: old, reason: 'before all nodes shared them', status: 451 })

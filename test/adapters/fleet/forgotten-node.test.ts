@@ -7,7 +7,7 @@ import { systemClock } from '../../../src/domain/clock.ts'
 import { createEngine, SCOPES } from '../../../src/index.ts'
 import { pseudoRandom } from '../../support/bytes.ts'
 import { type FleetNode, fleetNode } from '../../support/fleet.ts'
-import { needsPostgres, startPostgres, type TestPostgres } from '../../support/postgres-server.ts'
+import { needsPostgres, type SharedPostgres, sharedPostgres } from '../../support/postgres-server.ts'
 import { withTempDir } from '../../support/temp-dir.ts'
 
 const PATIENCE = { timeout: 60_000, interval: 200 }
@@ -45,14 +45,14 @@ interface Three {
 }
 
 describe('a node that is lost with its disk', { timeout: 180_000, ...needsPostgres }, () => {
-  let server: TestPostgres
+  let server: SharedPostgres
   beforeAll(async () => {
-    server = await startPostgres()
+    server = await sharedPostgres()
   })
   afterAll(() => server?.stop())
 
   async function withThree(run: (three: Three) => Promise<void>): Promise<void> {
-    const database = await server.fresh()
+    const database = await server.migrated()
     const opened: FleetNode[] = []
     await withTempDir(async directory => {
       const open = async (id: string, third: string): Promise<FleetNode> => {

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { Receiver } from '../../features/webhooks/receiver.ts'
 import { pseudoRandom } from '../../support/bytes.ts'
 import { KEY, type NodeProcess, openNodeProcesses } from '../../support/fleet-processes.ts'
-import { needsPostgres, startPostgres, type TestPostgres } from '../../support/postgres-server.ts'
+import { needsPostgres, type SharedPostgres, sharedPostgres } from '../../support/postgres-server.ts'
 import { type Finished, runHoldfast } from '../../support/server-process.ts'
 
 /** Longer than the lease of a delivery whose node was killed. */
@@ -38,9 +38,9 @@ describe('a node that is killed and forgotten, with its content on disk', {
   timeout: 400_000,
   ...needsPostgres,
 }, () => {
-  let server: TestPostgres
+  let server: SharedPostgres
   beforeAll(async () => {
-    server = await startPostgres()
+    server = await sharedPostgres()
   })
   afterAll(() => server?.stop())
 
@@ -70,7 +70,7 @@ describe('a node that is killed and forgotten, with its content on disk', {
   }
 
   test('kills of the forgetting node lose no record and no webhook', async () => {
-    const database = await server.fresh()
+    const database = await server.migrated()
     await using receiver = await new Receiver().start()
     const shared = { network: { enabled: false }, webhooks: { allowPrivate: true } }
     const { a, b, nodes, close } = await openNodeProcesses(database, shared, 3)

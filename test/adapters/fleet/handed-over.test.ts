@@ -10,7 +10,7 @@ import { form } from '../../contract/world.ts'
 import { type Block, type Dag, directoryOf, leaf, leaves } from '../../pins/fetches/support/dags.ts'
 import { collect, pseudoRandom } from '../../support/bytes.ts'
 import { type FleetNode, openFleet, TWO_CLUSTERS } from '../../support/fleet.ts'
-import { needsPostgres, startPostgres, type TestPostgres } from '../../support/postgres-server.ts'
+import { needsPostgres, type SharedPostgres, sharedPostgres } from '../../support/postgres-server.ts'
 
 /** Larger than the part that is read to choose the node. */
 const LARGE = 400_000
@@ -42,16 +42,16 @@ interface Sent {
 }
 
 describe('forms that name another node’s cluster after their files', needsPostgres, () => {
-  let server: TestPostgres
+  let server: SharedPostgres
   let fleet: Awaited<ReturnType<typeof openFleet>>
   let a: FleetNode
   let b: FleetNode
   let accounts = 0
 
   beforeAll(async () => {
-    server = await startPostgres()
+    server = await sharedPostgres()
     fleet = await openFleet({
-      database: await server.fresh(),
+      database: await server.migrated(),
       ...TWO_CLUSTERS,
       plans,
       clock: systemClock,

@@ -5,7 +5,7 @@ import { PinService } from '../../../src/pins/pin-service.ts'
 import { Draws } from '../../support/draws.ts'
 import { type Fleet, type FleetNode, withFleet } from '../../support/fleet.ts'
 import { planOf } from '../../support/plans.ts'
-import { needsPostgres, startPostgres, type TestPostgres } from '../../support/postgres-server.ts'
+import { needsPostgres, type SharedPostgres, sharedPostgres } from '../../support/postgres-server.ts'
 
 /** Number of random changes. */
 const CHANGES = Number(process.env.HOLDFAST_TEST_CHANGES ?? 30)
@@ -15,16 +15,16 @@ const NOWHERE = 'bafkreihdwdcefgh4dqkjv67uzcmw7ojee6xedzdetojuwjvbzgaaaaaaaa'
 const SEED = Number(process.env.HOLDFAST_TEST_SEED ?? Date.now() % 100_000)
 
 describe('answers of two nodes on one catalogue', needsPostgres, () => {
-  let server: TestPostgres
+  let server: SharedPostgres
   beforeAll(async () => {
-    server = await startPostgres()
+    server = await sharedPostgres()
   })
   afterAll(() => server?.stop())
 
   const plans = { few: planOf({ pageLimit: { default: 3, max: 3 } }) }
   const run = async (test: (world: World) => Promise<void>) => {
     const config = { network: { enabled: true, dht: 'server' as const }, pin: { waitSeconds: 1 }, plans }
-    await withFleet(await server.fresh(), async fleet => await test(new World(fleet)), config)
+    await withFleet(await server.migrated(), async fleet => await test(new World(fleet)), config)
   }
 
   test(`show each change of the other node at once, with seed ${SEED}`, { timeout: 240_000 }, async () => {

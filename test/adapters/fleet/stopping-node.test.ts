@@ -3,7 +3,7 @@ import type { ApiHandler, ApiResponse } from '../../../src/index.ts'
 import { apiRequest } from '../../gateway/client.ts'
 import { pseudoRandom } from '../../support/bytes.ts'
 import { withFleet } from '../../support/fleet.ts'
-import { needsPostgres, startPostgres, type TestPostgres } from '../../support/postgres-server.ts'
+import { needsPostgres, type SharedPostgres, sharedPostgres } from '../../support/postgres-server.ts'
 
 /** More than a node reads ahead. */
 const BYTES = 40 * 1024 ** 2
@@ -20,14 +20,14 @@ async function lengthOf(parts: AsyncIterator<Uint8Array>): Promise<number> {
 }
 
 describe('a node that stops', needsPostgres, () => {
-  let postgres: TestPostgres
+  let postgres: SharedPostgres
   beforeAll(async () => {
-    postgres = await startPostgres()
+    postgres = await sharedPostgres()
   })
   afterAll(() => postgres?.stop())
 
   test('waits for responses of other nodes that read from it', async () => {
-    await withFleet(await postgres.fresh(), async ({ a, b, account }) => {
+    await withFleet(await postgres.migrated(), async ({ a, b, account }) => {
       const large = (await a.engine.pins.upload(pseudoRandom(BYTES, 'large'), { account })).record.cid
       const small = (await a.engine.pins.upload(Buffer.from('small'), { account })).record.cid
       const open = await get(b.engine.ownGateway, `/ipfs/${large}`)

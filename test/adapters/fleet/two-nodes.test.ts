@@ -7,7 +7,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { postgres } from '../../../adapters/postgres/index.ts'
 import { createEngine } from '../../../src/index.ts'
 import { type FleetNode, TWO_CLUSTERS, withFleet } from '../../support/fleet.ts'
-import { needsPostgres, startPostgres, type TestPostgres } from '../../support/postgres-server.ts'
+import { needsPostgres, type SharedPostgres, sharedPostgres } from '../../support/postgres-server.ts'
 
 interface Answer {
   cid: string
@@ -18,9 +18,9 @@ interface Answer {
 }
 
 describe('two nodes on one catalogue', needsPostgres, () => {
-  let server: TestPostgres
+  let server: SharedPostgres
   beforeAll(async () => {
-    server = await startPostgres()
+    server = await sharedPostgres()
   })
   afterAll(() => server?.stop())
 
@@ -49,7 +49,7 @@ describe('two nodes on one catalogue', needsPostgres, () => {
   }
 
   test('a restarted node drops content removed meanwhile', async () => {
-    await withFleet(await server.fresh(), async ({ a, b, key }) => {
+    await withFleet(await server.migrated(), async ({ a, b, key }) => {
       const upload = async (through: FleetNode, seed: number): Promise<string> => {
         const body = formOf(bytes(1_500_000, seed), { cl: 'second' })
         return (await call(through, key, '/files', { method: 'POST', body })).json.cid
@@ -67,7 +67,7 @@ describe('two nodes on one catalogue', needsPostgres, () => {
   })
 
   test('a form that names its cluster after a large file arrives', async () => {
-    await withFleet(await server.fresh(), async ({ a, b, key }) => {
+    await withFleet(await server.migrated(), async ({ a, b, key }) => {
       const content = bytes(1_500_000, 1)
       const send = async (fields: Record<string, string>, behind = true) =>
         await call(a, key, '/files', { method: 'POST', body: formOf(content, fields, behind) })
@@ -83,7 +83,7 @@ describe('two nodes on one catalogue', needsPostgres, () => {
   })
 
   test('refuses a second node with the same directory or id', async () => {
-    const database = await server.fresh()
+    const database = await server.migrated()
     await withFleet(database, async ({ a, b, key }) => {
       const [copied, other] = [`${b.dataDir}-copied`, `${b.dataDir}-other`]
       await cp(b.dataDir, copied, { recursive: true })
@@ -105,7 +105,7 @@ describe('two nodes on one catalogue', needsPostgres, () => {
 
   test('a node withdraws content that another node removed', async () => {
     await withFleet(
-      await server.fresh(),
+      await server.migrated(),
       async ({ a, b, key }) => {
         const { json } = await call(a, key, '/files', { method: 'POST', body: formOf(bytes(900, 1), { cl: 'second' }) })
         const announced = async (node: FleetNode): Promise<number> => {
@@ -123,7 +123,7 @@ describe('two nodes on one catalogue', needsPostgres, () => {
   })
 
   test('each uploads to, lists, reads and removes content of the other', async () => {
-    await withFleet(await server.fresh(), async ({ a, b, key }) => {
+    await withFleet(await server.migrated(), async ({ a, b, key }) => {
       const uploads: Array<{ cid: string; at: FleetNode; content: Uint8Array }> = []
       const ways = [
         { through: a, at: a, size: 900, headers: { 'x-cluster': 'first' }, form: {} },
@@ -165,7 +165,7 @@ describe('two nodes on one catalogue', needsPostgres, () => {
   })
 
   test('refuse a replayed request between them', async () => {
-    await withFleet(await server.fresh(), async ({ a, b, key }) => {
+    await withFleet(await server.migrated(), async ({ a, b, key }) => {
       const recorded = once(b.server, 'request') as Promise<[IncomingMessage]>
       const send = async (to: FleetNode, headers: Record<string, string>, content: string) => {
         const response = await fetch(`${to.url}/api/v3/files`, {
@@ -198,7 +198,7 @@ describe('two nodes on one catalogue', needsPostgres, () => {
   })
 
   test('content of a node that is down is unavailable, not missing', async () => {
-    await withFleet(await server.fresh(), async ({ a, b, key }) => {
+    await withFleet(await server.migrated(), async ({ a, b, key }) => {
       const body = (): FormData => formOf(bytes(1_500_000, 1), { cl: 'second' })
       const { json } = await call(a, key, '/files', { method: 'POST', body: body() })
       await b.stop()

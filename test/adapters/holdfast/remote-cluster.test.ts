@@ -8,7 +8,7 @@ import { statusOf, type TwoNodes, type TwoNodesOptions, until, withTwoNodes } fr
 import { pseudoRandom } from '../../support/bytes.ts'
 import { type Fleet, type FleetNode, withFleet } from '../../support/fleet.ts'
 import { ManualClock } from '../../support/manual-clock.ts'
-import { needsPostgres, startPostgres, type TestPostgres } from '../../support/postgres-server.ts'
+import { needsPostgres, type SharedPostgres, sharedPostgres } from '../../support/postgres-server.ts'
 import { viaGateway } from '../../support/read-back.ts'
 import { withDatabase } from '../../support/store-inspection.ts'
 import { withTempDir } from '../../support/temp-dir.ts'
@@ -122,14 +122,14 @@ describe('a cluster on another node', () => {
 })
 
 describe('a cluster on another node, with a catalogue in PostgreSQL', needsPostgres, () => {
-  let server: TestPostgres
+  let server: SharedPostgres
   beforeAll(async () => {
-    server = await startPostgres()
+    server = await sharedPostgres()
   })
   afterAll(() => server?.stop())
 
   remoteClusterTests(async (run, given: TwoNodesOptions = {}) => {
-    const database = await server.fresh()
+    const database = await server.migrated()
     await withTwoNodes(run, { ...given, options: { ...given.options, database } })
   })
 
@@ -138,7 +138,7 @@ describe('a cluster on another node, with a catalogue in PostgreSQL', needsPostg
       const cid = await upload(nodes)
       await until('it is pinned', async () => (await statusOf(nodes, cid)) === 'pinned')
       await nodes.here.stop()
-      const database = await server.fresh()
+      const database = await server.migrated()
       await moveCatalogue({ dataDir: join(nodes.dir, 'here'), to: database, catalogue: postgres })
       const here = await nodes.restart({ database })
       expect((await viaGateway(here, `/ipfs/${cid}`)).bytes.equals(CONTENT)).toBe(true)
@@ -160,7 +160,7 @@ describe('a cluster on another node, with a catalogue in PostgreSQL', needsPostg
         { ...cluster, id: 'first', node: 'a' },
         { ...cluster, id: 'second', node: 'b', backend },
       ]
-      await withFleet(await server.fresh(), fleet => run(fleet, there), { clusters })
+      await withFleet(await server.migrated(), fleet => run(fleet, there), { clusters })
     })
 
   /** Uploads through the node `a`. Returns the CID after the cluster has pinned it. */

@@ -9,7 +9,7 @@ import { createEngine, type Engine, type EngineConfig, type Logger } from '../..
 import { carOf } from '../../content/car/support/cars.ts'
 import { randomFile } from '../../pins/fetches/support/dags.ts'
 import { pseudoRandom } from '../../support/bytes.ts'
-import { needsPostgres, startPostgres } from '../../support/postgres-server.ts'
+import { needsPostgres, sharedPostgres } from '../../support/postgres-server.ts'
 import { withTempDir } from '../../support/temp-dir.ts'
 import { type ThreadReaders, threadReaders } from '../../support/thread-readers.ts'
 
@@ -182,9 +182,9 @@ describe('threads that read', () => {
   test('report a fetch in progress', () => tellsOfFetches({}))
 
   test('report a fetch in progress with PostgreSQL', needsPostgres, async () => {
-    const server = await startPostgres()
+    const server = await sharedPostgres()
     try {
-      await tellsOfFetches({ database: await server.fresh() })
+      await tellsOfFetches({ database: await server.migrated() })
     } finally {
       await server.stop()
     }

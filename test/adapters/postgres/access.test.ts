@@ -10,7 +10,7 @@ import { openedDatabase } from './opened-database.ts'
 describe('the access stores in PostgreSQL', needsPostgres, () => {
   let url: string
   let database: Postgres
-  openedDatabase((opened, _, at) => {
+  openedDatabase((opened, at) => {
     database = opened
     url = at
   })

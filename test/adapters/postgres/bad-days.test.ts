@@ -31,9 +31,16 @@ describe('a catalogue in PostgreSQL under failures', needsPostgres, () => {
   let server: TestPostgres
   let url: string
   let database: Postgres
-  emptiedDatabase((...opened) => {
-    ;[database, server, url] = opened
-  })
+  const start = async () => {
+    server = await startPostgres()
+    return server
+  }
+  emptiedDatabase(
+    (...opened) => {
+      ;[database, url] = opened
+    },
+    { start },
+  )
 
   /** Runs with a node whose connection is cut when it commits a transaction that contains `commitOf`. */
   async function withCut(

@@ -1,4 +1,3 @@
-import { join } from 'node:path'
 import type { Postgres } from '../../../adapters/postgres/postgres.ts'
 import { postgresAccess } from '../../../adapters/postgres/postgres-access.ts'
 import { postgresContent } from '../../../adapters/postgres/postgres-content.ts'
@@ -10,11 +9,12 @@ import { CatalogueHolds } from '../../../src/ledger/catalogue-holds.ts'
 import { Claims } from '../../../src/ledger/claims.ts'
 import { Holds } from '../../../src/ledger/holds.ts'
 import { RootTable } from '../../../src/ledger/root-table.ts'
-import { Database } from '../../../src/storage/database.ts'
+import type { Database } from '../../../src/storage/database.ts'
 import { WriteQueue } from '../../../src/storage/write-queue.ts'
 import { ACCOUNTS, EXTERNAL } from '../../catalogue/content-support.ts'
 import { featureStores } from '../../catalogue/feature-stores.ts'
 import type { ContentCatalogue, Surroundings } from '../../catalogue/memory-catalogue.ts'
+import { newDatabase } from '../../support/new-database.ts'
 import { withTempDir } from '../../support/temp-dir.ts'
 
 /** A node: its ledger in SQLite and the shared catalogue. */
@@ -56,7 +56,7 @@ export function withNode(
   number = 0,
 ): Promise<void> {
   return withTempDir(async dir => {
-    const db = new Database(join(dir, 'holdfast.db'))
+    const db = newDatabase(dir)
     const queue = new WriteQueue(db)
     const roots = new RootTable(db)
     const holds = new Holds(db, roots)

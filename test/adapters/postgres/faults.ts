@@ -6,7 +6,7 @@ import { isHoldfastError } from '../../../src/index.ts'
 import { ACCOUNTS, NOW } from '../../catalogue/content-support.ts'
 import { holdsIn, rootsIn, whole } from '../../catalogue/whole-reconciliation.ts'
 import { type DatabaseProxy, type Fault, openProxy } from '../../support/database-proxy.ts'
-import type { TestPostgres } from '../../support/postgres-server.ts'
+import type { SharedPostgres } from '../../support/postgres-server.ts'
 import { byOther, type TestNode, withAccounts, withNode } from './catalogue-in-postgres.ts'
 import { emptied } from './emptied.ts'
 import { asynchronous } from './opened-database.ts'
@@ -64,9 +64,9 @@ export class FaultRuns {
     this.nodes = nodes
   }
 
-  static async with(server: TestPostgres, run: (runs: FaultRuns) => Promise<void>): Promise<void> {
+  static async with(server: SharedPostgres, run: (runs: FaultRuns) => Promise<void>): Promise<void> {
     // The nodes stop, not the server. Without syncs the tests run more statements.
-    const url = asynchronous(await server.fresh())
+    const url = asynchronous(await server.migrated())
     const proxy = await openProxy(url)
     const database = await Postgres.open({ url })
     const faulty = await Postgres.open({ url: proxy.url })

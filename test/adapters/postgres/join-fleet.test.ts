@@ -8,16 +8,16 @@ import { Nodes } from '../../../adapters/postgres/postgres-nodes.ts'
 import { migrations } from '../../../adapters/postgres/schema.ts'
 import type { NodeName } from '../../../src/catalogue/shared-catalogue.ts'
 import { ManualClock } from '../../support/manual-clock.ts'
-import { needsPostgres, startPostgres, type TestPostgres } from '../../support/postgres-server.ts'
+import { needsPostgres, type SharedPostgres, sharedPostgres } from '../../support/postgres-server.ts'
 
 describe('joining a fleet', needsPostgres, () => {
-  let server: TestPostgres
+  let server: SharedPostgres
   let database: Postgres
   beforeAll(async () => {
-    server = await startPostgres()
+    server = await sharedPostgres()
   })
   beforeEach(async () => {
-    database = await Postgres.open({ url: await server.fresh() })
+    database = await Postgres.open({ url: await server.migrated() })
     await migrate(database, migrations)
     return () => database.close()
   })

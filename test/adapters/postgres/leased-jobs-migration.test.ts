@@ -7,7 +7,7 @@ import { Postgres } from '../../../adapters/postgres/postgres.ts'
 import { migrations } from '../../../adapters/postgres/schema.ts'
 import { leasedJobsSchema } from '../../../adapters/postgres/schema-leased-jobs.ts'
 import { WORK_AFTER, workAfter, workBefore } from '../../support/jobs-before.ts'
-import { needsPostgres, startPostgres } from '../../support/postgres-server.ts'
+import { needsPostgres, sharedPostgres } from '../../support/postgres-server.ts'
 
 /** Rows of each kind. Manual runs use 300,000. */
 const ROWS = Number(process.env.HOLDFAST_MIGRATED_ROWS ?? 10_000)
@@ -25,7 +25,7 @@ describe('work in flight of the version before, in PostgreSQL', needsPostgres, (
   test('survives killed migrations once, and older nodes stay out', {
     timeout: 600_000,
   }, async () => {
-    const server = await startPostgres()
+    const server = await sharedPostgres()
     const url = await server.fresh()
     const database = await Postgres.open({ url })
     try {

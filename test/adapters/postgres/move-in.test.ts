@@ -8,7 +8,7 @@ import { SqliteMovedCatalogue } from '../../../src/catalogue/sqlite/moved-catalo
 import { type CopiedTable, movedTables } from '../../../src/catalogue/tables.ts'
 import { allTables } from '../../../src/features/feature-list.ts'
 import { Database, type SqlValue } from '../../../src/storage/database.ts'
-import { needsPostgres, startPostgres, type TestPostgres } from '../../support/postgres-server.ts'
+import { needsPostgres, type SharedPostgres, sharedPostgres } from '../../support/postgres-server.ts'
 import { withTempDir } from '../../support/temp-dir.ts'
 
 const MOVED = movedTables(allTables)
@@ -92,11 +92,11 @@ const NEW_TABLES = {
 }
 
 describe('a moved catalogue', needsPostgres, () => {
-  let server: TestPostgres
+  let server: SharedPostgres
   let postgres: Postgres
   beforeAll(async () => {
-    server = await startPostgres()
-    postgres = await Postgres.open({ url: await server.fresh() })
+    server = await sharedPostgres()
+    postgres = await Postgres.open({ url: await server.migrated() })
     await migrate(postgres, migrations)
   })
   afterAll(async () => {
@@ -146,7 +146,7 @@ describe('a moved catalogue', needsPostgres, () => {
   })
 
   test('is refused by a database that has rows', async () => {
-    const filled = await Postgres.open({ url: await server.fresh() })
+    const filled = await Postgres.open({ url: await server.migrated() })
     const sqlite = new Database(':memory:')
     try {
       await migrate(filled, migrations)

@@ -10,7 +10,7 @@ import { emptiedDatabase } from './opened-database.ts'
 describe('a process that was cut off from the database', needsPostgres, () => {
   let database: Postgres
   let url: string
-  emptiedDatabase((opened, _, address) => {
+  emptiedDatabase((opened, address) => {
     database = opened
     url = address
   })

@@ -2,10 +2,10 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, test } from 'vitest'
 import { Postgres } from '../../../adapters/postgres/postgres.ts'
 import { openMigrated } from '../../../adapters/postgres/shared-database.ts'
-import { needsPostgres, startPostgres } from '../../support/postgres-server.ts'
+import { needsPostgres, sharedPostgres } from '../../support/postgres-server.ts'
 
 test('a migration may take longer than other statements', needsPostgres, async () => {
-  const server = await startPostgres()
+  const server = await sharedPostgres()
   const url = await server.fresh()
   await (await openMigrated({ url })).close()
   const other = await Postgres.open({ url })

@@ -2,11 +2,17 @@ import { afterAll, beforeAll, beforeEach } from 'vitest'
 import { migrate } from '../../../adapters/postgres/migrate.ts'
 import { Postgres } from '../../../adapters/postgres/postgres.ts'
 import { migrations } from '../../../adapters/postgres/schema.ts'
-import { startPostgres, type TestPostgres } from '../../support/postgres-server.ts'
+import { type SharedPostgres, sharedPostgres } from '../../support/postgres-server.ts'
 import { withAccounts } from './catalogue-in-postgres.ts'
 import { emptied } from './emptied.ts'
 
-type Use = (database: Postgres, server: TestPostgres, url: string) => void | Promise<void>
+interface OpenOptions {
+  connections?: number
+  isAsynchronous?: boolean
+  start?: () => Promise<SharedPostgres>
+}
+
+type Use = (database: Postgres, url: string) => void | Promise<void>
 
 /**
  * Opens a migrated database before the tests of a suite, and closes it after them.
@@ -14,18 +20,19 @@ type Use = (database: Postgres, server: TestPostgres, url: string) => void | Pro
  * @param use is called once with the database
  * @param options.connections number of connections
  * @param options.isAsynchronous true for commits that do not wait for the disk
+ * @param options.start starts the server; default: the server of this run
  */
-export function openedDatabase(use: Use, options: { connections?: number; isAsynchronous?: boolean } = {}): void {
-  const { isAsynchronous = false, ...given } = options
-  let server: TestPostgres | undefined
+export function openedDatabase(use: Use, options: OpenOptions = {}): void {
+  const { isAsynchronous = false, start = sharedPostgres, ...given } = options
+  let server: SharedPostgres | undefined
   let database: Postgres | undefined
   beforeAll(async () => {
-    server = await startPostgres()
-    const fresh = await server.fresh()
+    server = await start()
+    const fresh = await server.migrated()
     const url = isAsynchronous ? asynchronous(fresh) : fresh
     database = await Postgres.open({ ...given, url })
     await migrate(database, migrations)
-    await use(database, server, url)
+    await use(database, url)
   })
   afterAll(async () => {
     await database?.close()
@@ -34,12 +41,12 @@ export function openedDatabase(use: Use, options: { connections?: number; isAsyn
 }
 
 /** Opens a database as {@link openedDatabase} does. Each test begins with empty tables and the accounts of the rules. */
-export function emptiedDatabase(use: Use): void {
+export function emptiedDatabase(use: Use, options: OpenOptions = {}): void {
   let database: Postgres | undefined
-  openedDatabase((opened, ...others) => {
+  openedDatabase((opened, url) => {
     database = opened
-    return use(opened, ...others)
-  })
+    return use(opened, url)
+  }, options)
   beforeEach(async () => {
     if (database === undefined) return
     await emptied(database)

@@ -37,7 +37,7 @@ describe('pages by number in PostgreSQL', needsPostgres, () => {
   let url: string
   let database: Postgres
   let lists: RecordLists
-  openedDatabase((opened, _, at) => {
+  openedDatabase((opened, at) => {
     database = opened
     url = at
     lists = new RecordLists(database)

@@ -12,20 +12,20 @@ import type { SharedSignIn } from '../../../src/catalogue/sign-in.ts'
 import { sealingWith } from '../../../src/domain/sealing.ts'
 import { requestWindows, windowRules } from '../../access/window-rules.ts'
 import { ManualClock } from '../../support/manual-clock.ts'
-import { needsPostgres, startPostgres, type TestPostgres } from '../../support/postgres-server.ts'
+import { needsPostgres, type SharedPostgres, sharedPostgres } from '../../support/postgres-server.ts'
 import { emptied } from './emptied.ts'
 
 const DAY_MS = 24 * 60 * 60 * 1_000
 const sealing = sealingWith(new Uint8Array(32))
 
 describe('sign-in state that nodes share', needsPostgres, () => {
-  let server: TestPostgres
+  let server: SharedPostgres
   let here: Postgres
   let there: Postgres
   let nodes: [SharedSignIn, SharedSignIn]
   beforeAll(async () => {
-    server = await startPostgres()
-    const url = await server.fresh()
+    server = await sharedPostgres()
+    const url = await server.migrated()
     here = await Postgres.open({ url })
     there = await Postgres.open({ url })
     await migrate(here, migrations)

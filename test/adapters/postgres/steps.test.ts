@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { needsPostgres, startPostgres, type TestPostgres } from '../../support/postgres-server.ts'
+import { needsPostgres, type SharedPostgres, sharedPostgres } from '../../support/postgres-server.ts'
 import { contentProtocols } from './content-protocols.ts'
 import { FaultRuns } from './faults.ts'
 import { fetchProtocols } from './fetches-protocols.ts'
@@ -17,9 +17,9 @@ const FAULTS = (['before', 'after'] as const).flatMap(when => [
 ])
 
 describe('a fault at any statement loses, leaves and repeats nothing', needsPostgres, () => {
-  let server: TestPostgres
+  let server: SharedPostgres
   beforeAll(async () => {
-    server = await startPostgres()
+    server = await sharedPostgres()
   })
   afterAll(() => server?.stop())
 

@@ -9,7 +9,7 @@ import { emptiedDatabase } from './opened-database.ts'
 describe('a database of several nodes', needsPostgres, () => {
   let database: Postgres
   let url: string
-  emptiedDatabase((opened, _, address) => {
+  emptiedDatabase((opened, address) => {
     database = opened
     url = address
   })

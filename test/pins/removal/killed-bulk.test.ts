@@ -1,6 +1,6 @@
 import { writeFileSync } from 'node:fs'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { needsPostgres, startPostgres, type TestPostgres } from '../../support/postgres-server.ts'
+import { needsPostgres, type SharedPostgres, sharedPostgres } from '../../support/postgres-server.ts'
 import { runHoldfast, ServerProcess } from '../../support/server-process.ts'
 import { withDatabase } from '../../support/store-inspection.ts'
 import { withTempDir } from '../../support/temp-dir.ts'
@@ -114,10 +114,10 @@ function killedServers(catalogue: () => Promise<object>): void {
 describe('a server that is killed', () => killedServers(async () => ({})))
 
 describe('a server that is killed, with PostgreSQL', needsPostgres, () => {
-  let postgres: TestPostgres
+  let postgres: SharedPostgres
   beforeAll(async () => {
-    postgres = await startPostgres()
+    postgres = await sharedPostgres()
   })
   afterAll(() => postgres?.stop())
-  killedServers(async () => ({ database: await postgres.fresh() }))
+  killedServers(async () => ({ database: await postgres.migrated() }))
 })

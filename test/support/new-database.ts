@@ -1,0 +1,16 @@
+import { join } from 'node:path'
+import { DATABASE } from '../../src/disk/file-names.ts'
+import { Database } from '../../src/storage/database.ts'
+import { writeEmptyDatabase } from '../../src/storage/empty-database.ts'
+
+/** Creates the database of a directory from a copy of the newest schema, and opens it. The caller closes it. */
+export function newDatabase<T extends Database = Database>(
+  dataDir: string,
+  DatabaseClass: new (file: string) => T = Database as new (
+    file: string,
+  ) => T,
+): T {
+  const file = join(dataDir, DATABASE)
+  writeEmptyDatabase(file)
+  return new DatabaseClass(file)
+}
