@@ -14,7 +14,7 @@ import { inBrowser, launchBrowser } from '../support/browser.ts'
 import { openFleet, TWO_CLUSTERS } from '../support/fleet.ts'
 import { blocksOf } from '../support/guide.ts'
 import { needs } from '../support/needs.ts'
-import { hasPostgres, startPostgres } from '../support/postgres-server.ts'
+import { needsPostgres, startPostgres } from '../support/postgres-server.ts'
 import { withTempDir } from '../support/temp-dir.ts'
 import { withEngine } from '../support/test-engine.ts'
 import { needsOpenssl, startTlsFront, type TlsFront } from '../support/tls-front.ts'
@@ -27,6 +27,10 @@ const GUIDE = join(import.meta.dirname, '../../docs/guides/be-found.md')
 const CACHE = join(import.meta.dirname, '../../node_modules/.cache')
 const CHILD = join(import.meta.dirname, '../features/routing/verified-fetch-child.ts')
 const kubo = findKubo()
+const needsKubo = needs(kubo !== null, 'there is no "ipfs" on PATH, and HOLDFAST_TEST_IPFS names none')
+
+/** Reads the CIDs through the router. Returns the number of right texts or pins. */
+type Read = (front: TlsFront, cids: readonly string[]) => Promise<number>
 
 interface Place {
   engine: Engine
@@ -114,9 +118,9 @@ function kuboCommands(front: TlsFront): string[][] {
 }
 
 /** Pins all CIDs by a Kubo that knows only the router, and may use only HTTP. */
-function pinByKubo(binary: string, front: TlsFront, cids: readonly string[]): Promise<number> {
+function pinByKubo(front: TlsFront, cids: readonly string[]): Promise<number> {
   return withTempDir(async dir => {
-    const other = await Kubo.make(binary, join(dir, 'repository'), { SSL_CERT_FILE: front.authority })
+    const other = await Kubo.make(kubo ?? '', join(dir, 'repository'), { SSL_CERT_FILE: front.authority })
     for (const [, ...args] of kuboCommands(front)) await other.run(...args)
     await other.run('config', '--json', 'Bitswap.ServerEnabled', 'false')
     await other.start()
@@ -138,24 +142,22 @@ describe('content found through /routing/v1, and read over HTTPS alone', { timeo
   })
   afterAll(() => front?.close())
 
-  const clients: Array<[name: string, read: (cids: string[]) => Promise<number>, options: object]> = [
-    ['verified-fetch', cids => readByVerifiedFetch(front, cids), {}],
-    ['Kubo', cids => pinByKubo(kubo ?? '', front, cids), needs(kubo !== null, 'there is no "ipfs" on PATH')],
-  ]
-
-  test.each(clients)(`${PINS} pins of one node, by %s`, async (_, read) => {
+  const readPinsOfNode = async (read: Read): Promise<void> => {
     await withEngine(
       async ({ engine, account }) => {
         const close = await serve(engine, front)
         try {
-          expect(await read(await fill(account, { engine, cluster: 'cl0-global' }))).toBe(PINS)
+          expect(await read(front, await fill(account, { engine, cluster: 'cl0-global' }))).toBe(PINS)
         } finally {
           close()
         }
       },
       { gateway: { publicUrl: front.url } },
     )
-  })
+  }
+
+  test(`verified-fetch reads ${PINS} pins of one node`, () => readPinsOfNode(readByVerifiedFetch))
+  test(`Kubo reads ${PINS} pins of one node`, needsKubo, () => readPinsOfNode(pinByKubo))
 
   test('a program and a page of the guide read a pin', inBrowser, async () => {
     const content = 'found by its CID\n'
@@ -175,28 +177,29 @@ describe('content found through /routing/v1, and read over HTTPS alone', { timeo
     )
   })
 
-  test.each(clients)(
-    `${PINS} pins of a fleet, by %s`,
-    needs(hasPostgres, 'there is no PostgreSQL'),
-    async (_, read) => {
-      const server = await startPostgres()
-      const gateway = { publicUrl: front.url }
-      const { a, b, close } = await openFleet({
-        ...TWO_CLUSTERS,
-        database: await server.fresh(),
-        clock: systemClock,
-        gateway,
-      })
-      const { id } = await a.engine.accounts.create({ email: 'one@example.org', plan: 'unlimited' })
-      const end = await serve(a.engine, front)
-      try {
-        const cids = await fill(id, { engine: a.engine, cluster: 'first' }, { engine: b.engine, cluster: 'second' })
-        expect(await read(cids)).toBe(PINS)
-      } finally {
-        end()
-        await close()
-        await server.stop()
-      }
-    },
+  const readPinsOfFleet = async (read: Read): Promise<void> => {
+    const server = await startPostgres()
+    const gateway = { publicUrl: front.url }
+    const { a, b, close } = await openFleet({
+      ...TWO_CLUSTERS,
+      database: await server.fresh(),
+      clock: systemClock,
+      gateway,
+    })
+    const { id } = await a.engine.accounts.create({ email: 'one@example.org', plan: 'unlimited' })
+    const end = await serve(a.engine, front)
+    try {
+      const cids = await fill(id, { engine: a.engine, cluster: 'first' }, { engine: b.engine, cluster: 'second' })
+      expect(await read(front, cids)).toBe(PINS)
+    } finally {
+      end()
+      await close()
+      await server.stop()
+    }
+  }
+
+  test(`verified-fetch reads ${PINS} pins of a fleet`, needsPostgres, () => readPinsOfFleet(readByVerifiedFetch))
+  test(`Kubo reads ${PINS} pins of a fleet`, kubo === null ? needsKubo : needsPostgres, () =>
+    readPinsOfFleet(pinByKubo),
   )
 })
