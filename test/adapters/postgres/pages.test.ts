@@ -6,7 +6,7 @@ import { MOST_COUNTED } from '../../../adapters/postgres/schema-pages.ts'
 import type { RecordSearch } from '../../../src/catalogue/records.ts'
 import type { PinStatus } from '../../../src/domain/pin-status.ts'
 import { metaWord, partWords } from '../../../src/domain/search-words.ts'
-import { needsPostgres } from '../../support/postgres-server.ts'
+import { needsPostgres, startPostgres } from '../../support/postgres-server.ts'
 import { emptied } from './emptied.ts'
 import { openedDatabase } from './opened-database.ts'
 import { visitedBy } from './plan-of.ts'
@@ -37,11 +37,13 @@ describe('pages by number in PostgreSQL', needsPostgres, () => {
   let url: string
   let database: Postgres
   let lists: RecordLists
-  openedDatabase((opened, at) => {
+  const use = (opened: Postgres, at: string): void => {
     database = opened
     url = at
     lists = new RecordLists(database)
-  })
+  }
+  // Transactions of other tests on the server would keep dead rows.
+  openedDatabase(use, { start: startPostgres })
   beforeEach(async () => {
     // Dead index entries would distort the number of visited rows.
     await database.command('TRUNCATE records, record_places')
