@@ -127,7 +127,7 @@ export function createGateway(dependencies: GatewayDependencies): ApiHandler {
   async function answerHere(request: ApiRequest, paid: Paid): Promise<ApiResponse> {
     if (request.method === 'OPTIONS') return PREFLIGHT
     if (request.method !== 'GET' && request.method !== 'HEAD') {
-      throw new HoldfastError('METHOD_NOT_ALLOWED', `content supports only ${METHODS}`, { details: { allow: METHODS } })
+      throw methodRefused('content')
     }
     const query = new URLSearchParams(request.query)
     const choice = chooseFormat(query, request.header('accept'))
@@ -223,10 +223,16 @@ export function openerOf(dependencies: Omit<GatewayDependencies, 'opener'>): Roo
 
 const NOBODY: ApiResponse = { status: CLIENT_GONE, headers: {}, body: null }
 
-const PREFLIGHT: ApiResponse = {
+/** Response to a preflight of any origin. */
+export const PREFLIGHT: ApiResponse = {
   status: 204,
   headers: { allow: METHODS, 'access-control-max-age': PREFLIGHT_SECONDS },
   body: null,
+}
+
+/** @param subject first words of the message, such as `content` */
+export function methodRefused(subject: string): HoldfastError {
+  return new HoldfastError('METHOD_NOT_ALLOWED', `${subject} supports only ${METHODS}`, { details: { allow: METHODS } })
 }
 
 function paymentOf({ blocks, charge }: Paid): Payment {
@@ -241,7 +247,8 @@ function lengthOf({ method }: ApiRequest, { headers, body }: ApiResponse): numbe
   return length === undefined ? null : Number(length)
 }
 
-function finished(request: ApiRequest, { status, headers, body }: ApiResponse): ApiResponse {
+/** Adds the headers that each response of a gateway has, and omits the body of a response to `HEAD`. */
+export function finished(request: ApiRequest, { status, headers, body }: ApiResponse): ApiResponse {
   const known = typeof body === 'string' ? { 'content-length': String(Buffer.byteLength(body)) } : {}
   return {
     status,

@@ -9,8 +9,8 @@ import type { Clock } from '../../domain/clock.ts'
 import { HoldfastError } from '../../domain/errors.ts'
 import type { Logger } from '../../domain/logger.ts'
 import type { Metrics } from '../../domain/metrics.ts'
+import { finished, methodRefused, PREFLIGHT } from '../../gateway/gateway.ts'
 import { failureResponse } from '../../gateway/pages/failure-response.ts'
-import { contentCorsHeaders } from '../../gateway/representations/content-headers.ts'
 import { isContentHost } from '../../gateway/site/subdomain.ts'
 import { logAnswer } from '../../http/access-log.ts'
 import type { ApiHandler, ApiRequest, ApiResponse } from '../../http/api-messages.ts'
@@ -36,10 +36,8 @@ type AnswerParts = RouterParts & { own(): Promise<OwnPeer | null> }
 
 const PREFIX = '/routing/v1/'
 const ROUTE = '/routing/v1/*'
-const METHODS = 'GET, HEAD, OPTIONS'
 const NDJSON = 'application/x-ndjson'
 const LIBP2P_KEY = 0x72
-const PREFLIGHT_SECONDS = '86400'
 const HEADERS = { 'cache-control': 'public, max-age=60', vary: 'Accept', 'x-content-type-options': 'nosniff' }
 
 /**
@@ -61,8 +59,7 @@ export function withRouter(gateway: ApiHandler, parts: RouterParts): ApiHandler 
       failure = error
       return failureResponse(request, error, requestId)
     })
-    const body = request.method === 'HEAD' ? null : answered.body
-    const response = { ...answered, headers: { ...contentCorsHeaders, ...answered.headers }, body }
+    const response = finished(request, answered)
     const nobody = { account: null, credential: null, source: null }
     const known = { surface: 'gateway', route: ROUTE, bytesIn: 0, ...nobody } as const
     return logAnswer(parts, { ...known, request, response, requestId, failure, startedAt })
@@ -71,9 +68,7 @@ export function withRouter(gateway: ApiHandler, parts: RouterParts): ApiHandler 
 
 async function answer(request: ApiRequest, parts: AnswerParts): Promise<ApiResponse> {
   const { method, path, remoteAddress, signal } = request
-  if (method === 'OPTIONS') {
-    return { status: 204, headers: { allow: METHODS, 'access-control-max-age': PREFLIGHT_SECONDS }, body: null }
-  }
+  if (method === 'OPTIONS') return PREFLIGHT
   const [kind, id, ...more] = path.slice(PREFIX.length).split('/')
   if ((kind !== 'providers' && kind !== 'peers') || id === undefined || id === '' || more.length > 0) {
     throw new HoldfastError(
@@ -81,11 +76,7 @@ async function answer(request: ApiRequest, parts: AnswerParts): Promise<ApiRespo
       'this router answers only /routing/v1/providers/<cid> and /routing/v1/peers/<id>',
     )
   }
-  if (method !== 'GET' && method !== 'HEAD') {
-    throw new HoldfastError('METHOD_NOT_ALLOWED', `the router supports only ${METHODS}`, {
-      details: { allow: METHODS },
-    })
-  }
+  if (method !== 'GET' && method !== 'HEAD') throw methodRefused('the router')
   const share = shareOf(remoteAddress)
   const turn = firstTurn(share, signal)
   if (turn !== null) await turn
@@ -141,9 +132,5 @@ function listed({ header }: ApiRequest, name: 'Providers' | 'Peers', records: re
     ? records.map(record => `${JSON.stringify(record)}\n`).join('')
     : JSON.stringify({ [name]: records })
   const type = isStream ? NDJSON : 'application/json'
-  return {
-    status: 200,
-    headers: { ...HEADERS, 'content-type': type, 'content-length': String(Buffer.byteLength(body)) },
-    body,
-  }
+  return { status: 200, headers: { ...HEADERS, 'content-type': type }, body }
 }
