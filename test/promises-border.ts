@@ -310,7 +310,7 @@ export const borderPromises: readonly KeptPromise[] = [
   },
   {
     promise: 'a key that may not list records does not learn how many a filter selects',
-    file: 'src/contract/records/job-routes.ts',
+    file: 'src/features/bulk/job-routes.ts',
     find: " || credential.scopes.includes('files:read')) throw error",
     replace: " || credential.kind === 'key') throw error",
     test: { file: 'test/contract/contract.test.ts', name: 'jobs.refused' },

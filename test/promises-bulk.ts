@@ -1,7 +1,7 @@
 import type { KeptPromise } from './promises.ts'
 
 const rule = (name: string) => ({ file: 'test/catalogue/content-rules.test.ts', name })
-const job = (name: string) => ({ file: 'test/pins/removal/bulk.test.ts', name })
+const job = (name: string) => ({ file: 'test/features/bulk/bulk.test.ts', name })
 const room = (name: string) => ({ file: 'test/pins/removal/disk-room.test.ts', name })
 const shared = (name: string) => ({ file: 'test/adapters/postgres/bulk-holds.test.ts', name })
 
@@ -9,14 +9,14 @@ const shared = (name: string) => ({ file: 'test/adapters/postgres/bulk-holds.tes
 export const bulkPromises: readonly KeptPromise[] = [
   {
     promise: 'a node collects garbage of any age before it refuses content',
-    file: 'src/pins/bulk/disk-room.ts',
+    file: 'src/pins/removal/disk-room.ts',
     find: '      await collector.collect(0)\n',
     replace: '',
     test: room('keeps room for others'),
   },
   {
     promise: 'a full disk ends undo periods before content is refused',
-    file: 'src/pins/bulk/disk-room.ts',
+    file: 'src/pins/removal/disk-room.ts',
     find: '      const change = await bulk.endForRoom({ backends: this.#onFullNode() })\n',
     replace: '      const change = null as BulkChange | null\n',
     test: room('ends the undo periods of those'),
@@ -30,14 +30,14 @@ export const bulkPromises: readonly KeptPromise[] = [
   },
   {
     promise: 'no undo period ends while a set-back stops deletion',
-    file: 'src/pins/bulk/disk-room.ts',
+    file: 'src/pins/removal/disk-room.ts',
     find: '      if ((await hasRoom()) || (await isSetBack())) return\n',
     replace: '      if (await hasRoom()) return\n',
     test: { file: 'test/pins/removal/disk-room-stopped.test.ts', name: 'a full disk ends no undo period' },
   },
   {
     promise: 'no undo period ends while a backup stops deletion',
-    file: 'src/pins/bulk/disk-room.ts',
+    file: 'src/pins/removal/disk-room.ts',
     find: '      if (collector.isHeld) return\n',
     replace: '',
     test: { file: 'test/pins/removal/disk-room-stopped.test.ts', name: 'a full disk ends no undo period' },
@@ -72,7 +72,7 @@ export const bulkPromises: readonly KeptPromise[] = [
   },
   {
     promise: 'an account keeps at most its quota in undo periods',
-    file: 'src/pins/bulk/kept-bounds.ts',
+    file: 'src/pins/removal/kept-bounds.ts',
     find: '    if (change !== null) ended(change)\n',
     replace: '    if (change === null) ended(change as never)\n',
     test: { file: 'test/pins/removal/kept-bytes.test.ts', name: 'stay below the quota' },
@@ -149,7 +149,7 @@ export const bulkPromises: readonly KeptPromise[] = [
   },
   {
     promise: 'a job refuses another number of records than expected',
-    file: 'src/pins/bulk/bulk-service.ts',
+    file: 'src/features/bulk/bulk-service.ts',
     find: 'if (total === expected) return',
     replace: 'if (total >= 0) return',
     test: job('selects by filter, and refuses'),
@@ -212,10 +212,10 @@ export const bulkPromises: readonly KeptPromise[] = [
   },
   {
     promise: 'a wait for a job ends with the job',
-    file: 'src/pins/bulk/bulk-jobs.ts',
+    file: 'src/features/bulk/bulk-jobs.ts',
     find: 'steps.watch(looked.resolve)',
     replace: 'steps.watch(() => undefined)',
-    test: { file: 'test/pins/removal/bulk-jobs.test.ts', name: 'jobs of an engine delete' },
+    test: { file: 'test/features/bulk/bulk-jobs.test.ts', name: 'jobs of an engine delete' },
   },
   {
     promise: 'an undo counts what it restores',
@@ -338,14 +338,14 @@ export const bulkPromises: readonly KeptPromise[] = [
   },
   {
     promise: 'a deletion by filter removes all records of a page',
-    file: 'src/pins/bulk/bulk-attempt.ts',
+    file: 'src/features/bulk/bulk-attempt.ts',
     find: 'next: isLast ? next : change.place,',
     replace: 'next,',
     test: job('hides the records at once'),
   },
   {
     promise: 'a filter selects no record created later',
-    file: 'src/pins/bulk/bulk-service.ts',
+    file: 'src/features/bulk/bulk-service.ts',
     find: 'before: new Date(before).toISOString() }',
     replace: 'before: new Date(before + 86_400_000).toISOString() }',
     test: job('selects by filter'),

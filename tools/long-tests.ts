@@ -5,7 +5,7 @@ export const LONG_TESTS: Readonly<Record<string, readonly string[]>> = {
     'test/adapters/postgres/steps.test.ts',
     'test/adapters/holdfast/remote-steps.test.ts',
     'test/pins/fetches/interruptions.test.ts',
-    'test/pins/removal/killed-bulk.test.ts',
+    'test/features/bulk/killed-bulk.test.ts',
   ],
   'random models and mutations of bytes': [
     'test/adapters/postgres/catalogue-model.test.ts',

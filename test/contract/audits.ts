@@ -1,3 +1,4 @@
+import { jobAudits } from '../features/bulk/audits-jobs.ts'
 import { urlAudits } from '../features/url-uploads/audits-urls.ts' // feature: url-uploads
 import { webhookAudits } from '../features/webhooks/audits-webhooks.ts' // feature: webhooks
 import { accessAudits } from './audits-access.ts'
@@ -6,7 +7,6 @@ import { carAudits } from './audits-car.ts'
 import { consoleKeyAudits } from './audits-console-keys.ts'
 import { dialectAudits } from './audits-dialects.ts'
 import { directoryAudits } from './audits-directory.ts'
-import { jobAudits } from './audits-jobs.ts'
 import { keyAudits } from './audits-keys.ts'
 import { limitAudits } from './audits-limits.ts'
 import { listAudits } from './audits-lists.ts'

@@ -11,7 +11,7 @@ const USES_PACKAGE = / from '(holdfast[/'].*|\.\/engine\.js')/
 const INTERFACES: Readonly<Record<string, readonly string[]>> = {
   'src/api.ts': ['ClusterRegistry', 'TakedownList', 'Border', 'Engine'],
   'src/pins/public-pin-service.ts': ['PinService'],
-  'src/pins/bulk/bulk-jobs.ts': ['BulkJobs'],
+  'src/features/bulk/bulk-jobs.ts': ['BulkJobs'],
   'src/gateway/reader/content-request.ts': ['Content'],
   'src/access/accounts/accounts.ts': ['Accounts'],
   'src/access/keys/keys.ts': ['Keys'],

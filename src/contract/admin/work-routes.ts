@@ -1,10 +1,10 @@
 import { Type } from 'typebox'
 import { orNull } from '../../config/schema-parts.ts'
 import { iso } from '../../domain/iso-instant.ts'
+import { JobView, presentJob } from '../../features/bulk/job-routes.ts'
 import { count, instant, next, PAGE_QUERY, text } from '../answer-fields.ts'
 import { type ContractRoute, route } from '../contract-route.ts'
 import { pageRequest } from '../list-query.ts'
-import { JobView, presentJob } from '../records/job-routes.ts'
 
 const owner = { access: 'owner', tag: 'The owner' } as const
 

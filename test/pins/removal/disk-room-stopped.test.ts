@@ -6,7 +6,7 @@ import { BlockTable } from '../../../src/ledger/block-table.ts'
 import { Claims } from '../../../src/ledger/claims.ts'
 import { Holds } from '../../../src/ledger/holds.ts'
 import { Ledger } from '../../../src/ledger/ledger.ts'
-import { DiskRoom } from '../../../src/pins/bulk/disk-room.ts'
+import { DiskRoom } from '../../../src/pins/removal/disk-room.ts'
 import { ACCOUNT, commit, dagOf, recordOf, withCatalogue } from '../../catalogue/sqlite-world.ts'
 import { ManualClock } from '../../support/manual-clock.ts'
 

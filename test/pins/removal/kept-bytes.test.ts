@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import type { BulkJob } from '../../../src/pins/bulk/bulk-service.ts'
+import type { BulkJob } from '../../../src/features/bulk/bulk-service.ts'
 import { createTestEngine, type TestEngine } from '../../../src/testing/index.ts'
 
 const KIB = 1_024

@@ -1,8 +1,8 @@
 import type { BulkChange } from '../../catalogue/bulk-changes.ts'
 import { isHoldfastError } from '../../domain/errors.ts'
 import type { Logger } from '../../domain/logger.ts'
+import { BulkAttempt, type BulkAttemptParts } from '../../features/bulk/bulk-attempt.ts'
 import { JobRunner } from '../../jobs/job-runner.ts'
-import { BulkAttempt, type BulkAttemptParts } from './bulk-attempt.ts'
 
 const JOBS_AT_ONCE = 2
 const ACCOUNTS_AT_ONCE = 16

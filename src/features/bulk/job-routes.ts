@@ -1,14 +1,14 @@
 import { Type } from 'typebox'
 import type { Principal } from '../../access/principal.ts'
 import { orNull } from '../../config/schema-parts.ts'
+import { count, instant, text } from '../../contract/answer-fields.ts'
+import { identifier, optional, optionalMeta } from '../../contract/body-reader.ts'
+import { type ContractRoute, json, route, type Shown } from '../../contract/contract-route.ts'
+import { state } from '../../contract/record-fields.ts'
 import { HoldfastError, isHoldfastError } from '../../domain/errors.ts'
 import { iso } from '../../domain/iso-instant.ts'
-import { type BulkJob, MOST_IDS } from '../../pins/bulk/bulk-service.ts'
 import { NAME_MATCHES, PIN_TYPES } from '../../pins/lists/list-search.ts'
-import { count, instant, text } from '../answer-fields.ts'
-import { identifier, optional, optionalMeta } from '../body-reader.ts'
-import { type ContractRoute, json, route, type Shown } from '../contract-route.ts'
-import { state } from '../record-fields.ts'
+import { type BulkJob, MOST_IDS } from './bulk-service.ts'
 
 const Filter = Type.Object({
   createdBefore: Type.String({ format: 'date-time', description: 'only records created before this instant' }),

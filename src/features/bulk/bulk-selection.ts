@@ -1,6 +1,6 @@
 import type { BulkChange } from '../../catalogue/bulk-changes.ts'
 import type { BulkEdit } from '../../catalogue/bulk-edits.ts'
-import type { ListQuery } from '../pin-types.ts'
+import type { ListQuery } from '../../pins/pin-types.ts'
 
 /** The ids of records, or the filters of a list. */
 export type Selected = string[] | ListQuery

@@ -2,8 +2,8 @@ import type { BulkAction } from '../../catalogue/bulk-changes.ts'
 import type { BulkEdit } from '../../catalogue/bulk-edits.ts'
 import type { ClusterRegistry } from '../../clusters/cluster-registry.ts'
 import { HoldfastError } from '../../domain/errors.ts'
-import { checkedText } from '../pin-names.ts'
-import type { PinTargets } from '../pin-targets.ts'
+import { checkedText } from '../../pins/pin-names.ts'
+import type { PinTargets } from '../../pins/pin-targets.ts'
 
 /** The fields of a request that say how a job changes its records. */
 export interface EditRequest {

@@ -1,5 +1,14 @@
 import assert from 'node:assert/strict'
-import { type Actor, type Answer, type Audit, assertError, BASE, expectStatus, fileForm, json } from './world.ts'
+import {
+  type Actor,
+  type Answer,
+  type Audit,
+  assertError,
+  BASE,
+  expectStatus,
+  fileForm,
+  json,
+} from '../../contract/world.ts'
 
 async function store(account: Actor, content: string): Promise<string> {
   const answer = await expectStatus(account.request('POST', `${BASE}/files`, fileForm(content, {}, content)), 201)

@@ -1,7 +1,7 @@
 import type { Activity } from '../../concurrency/activity.ts'
 import type { Clock } from '../../domain/clock.ts'
 import { orAborted } from '../../domain/sources.ts'
-import { accountOf, type OwnAccount, type Requesting } from '../requesting-account.ts'
+import { accountOf, type OwnAccount, type Requesting } from '../../pins/requesting-account.ts'
 import type { BulkJob, BulkRequest, BulkService } from './bulk-service.ts'
 
 /** Change of many records of one account. Exactly one of `ids` and `filter` is set. */

@@ -6,8 +6,8 @@ import type { Clock } from '../../domain/clock.ts'
 import { type HoldfastError, isHoldfastError } from '../../domain/errors.ts'
 import type { Attempt } from '../../jobs/job-runner.ts'
 import { PUBLIC } from '../../ledger/possessor.ts'
-import { recordFilterOf } from '../lists/list-search.ts'
-import type { PinChanges } from '../pin-changes.ts'
+import { recordFilterOf } from '../../pins/lists/list-search.ts'
+import type { PinChanges } from '../../pins/pin-changes.ts'
 import { type Selected, selectionOf } from './bulk-selection.ts'
 
 export interface BulkAttemptParts {
