@@ -17,7 +17,7 @@ import type { Clock } from './domain/clock.ts'
 import type { FileSystem } from './domain/file-system.ts'
 import type { Logger } from './domain/logger.ts'
 import type { Metrics } from './domain/metrics.ts'
-import type { BulkJobs } from './features/bulk/bulk-jobs.ts'
+import type { BulkJobs } from './features/bulk/bulk-jobs.ts' // feature: bulk
 import type { Takedown, TakedownRequest } from './gateway/policy/takedowns.ts'
 import type { Content } from './gateway/reader/content-request.ts'
 import type { SharedReading } from './gateway/source/shared-reading.ts'
@@ -175,8 +175,10 @@ export interface EngineOptions extends EngineConfig {
  */
 export interface Engine extends Border, AsyncDisposable {
   readonly pins: PinService
+  // feature: bulk
   /** Changes of many pins at once. */
   readonly jobs: BulkJobs
+  // end
   /** Reads stored content without HTTP. */
   readonly content: Content
   readonly clusters: ClusterRegistry

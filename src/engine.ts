@@ -4,13 +4,14 @@ import type { Engine, EngineOptions, NodeDirectory, PinService, TakedownList } f
 import type { FleetNodes } from './catalogue/fleet.ts'
 import { checkingCalls } from './config/given-calls.ts'
 import { HoldfastError } from './domain/errors.ts'
-import type { BulkJobs } from './features/bulk/bulk-jobs.ts'
+import type { BulkJobs } from './features/bulk/bulk-jobs.ts' // feature: bulk
 import type { Content } from './gateway/reader/content-request.ts'
 import { laterContent, makeBorder } from './wiring/border.ts'
 import { checkedEvents } from './wiring/checked-events.ts'
 import { publicClusters } from './wiring/clusters-module.ts'
 import type { Modules } from './wiring/container.ts'
 import * as given from './wiring/given-options.ts'
+import { laterJobs } from './wiring/later-jobs.ts' // feature: bulk
 import { memoryShares } from './wiring/memory-shares.ts'
 import { M, startModules } from './wiring/modules.ts'
 import { type Setup, setupOf } from './wiring/setup.ts'
@@ -61,7 +62,7 @@ function engineOf(setup: Setup, modules: Modules): Engine {
         throw new HoldfastError('VALIDATION', 'graceSeconds must be a number of seconds from 0')
       }
       const graceMs = graceSeconds === undefined ? undefined : graceSeconds * 1_000
-      return modules.get(M.bulk).collect({ graceMs, endUndo })
+      return modules.get(M.undo).collect({ graceMs, endUndo })
     },
     verify: async options => (await upkeepWork.load()).verifier.verify(options),
     backup: async (directory, options) => (await backup.load()).backups.run(directory, options),
@@ -70,7 +71,7 @@ function engineOf(setup: Setup, modules: Modules): Engine {
   const engine: Engine = {
     ...checkingCalls(upkeep, given.UPKEEP_CALLS),
     pins: checkingCalls<PinService>(modules.get(M.pins).service, given.PIN_CALLS),
-    jobs: checkingCalls<BulkJobs>(modules.get(M.bulk).jobs, given.JOB_CALLS),
+    jobs: checkingCalls<BulkJobs>(laterJobs(modules.get(M.features).jobs), given.JOB_CALLS), // feature: bulk
     content: checkingCalls<Content>(laterContent(later.gateway), given.CONTENT_CALLS),
     clusters: checkingCalls(publicClusters(clusters, access), given.CLUSTER_CALLS),
     accounts: checkingCalls<Accounts>(access.accounts, given.ACCOUNT_CALLS),

@@ -81,9 +81,9 @@ export { RateLimiter } from './domain/rate-limiter.ts'
 export type { Bytes, WebStream } from './domain/sources.ts'
 export { VERSION } from './domain/version.ts'
 export { createEngine } from './engine.ts'
-export type { BulkJobs, JobRequest, JobWait } from './features/bulk/bulk-jobs.ts'
-export type { BulkFilter, BulkJob, BulkRequest } from './features/bulk/bulk-service.ts'
-export type { EditRequest } from './features/bulk/edit-checks.ts'
+export type { BulkJobs, JobRequest, JobWait } from './features/bulk/bulk-jobs.ts' // feature: bulk
+export type { BulkFilter, BulkJob, BulkRequest } from './features/bulk/bulk-service.ts' // feature: bulk
+export type { EditRequest } from './features/bulk/edit-checks.ts' // feature: bulk
 export type { BlockedStatus } from './gateway/policy/denylist.ts'
 export type { Takedown, TakedownRequest } from './gateway/policy/takedowns.ts'
 export type {

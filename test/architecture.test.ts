@@ -240,22 +240,25 @@ function targetOf(file: SourceFile, specifier: string): string | null {
   return specifier.startsWith('.') ? join(dirname(file.path), specifier).replaceAll('\\', '/') : null
 }
 
+/** Files above the core that may import types of a feature: the public surface, and what hands it out. */
+const SURFACE = ['index', 'api', 'engine', 'features/feature', 'wiring/given-options', 'wiring/later-jobs']
+
 /** Returns why a file may not import another, if that is of a feature; null if it may. */
-function foreignFeature(path: string, target: string): string | null {
+function foreignFeature(path: string, target: string, isType = false): string | null {
   const roomOf = (of: string): string | undefined => /^src\/features\/([^/]+)\//.exec(of)?.[1]
   const isListed =
-    ['feature-list.ts', 'gateway-list.ts'].some(name => path === `src/features/${name}`) ||
-    path === 'src/catalogue/index.ts'
+    ['features/feature-list', 'features/gateway-list', 'catalogue/index'].some(name => path === `src/${name}.ts`) ||
+    (isType && SURFACE.some(name => path === `src/${name}.ts`))
   const isOwn = roomOf(target) === undefined || roomOf(path) === roomOf(target)
   return isListed || isOwn ? null : `imports ${target}, of another room`
 }
 
 function importsWhere(
-  isWrong: (file: SourceFile, specifier: string, target: string | null) => string | null,
+  isWrong: (file: SourceFile, specifier: string, target: string | null, isType: boolean) => string | null,
 ): string[] {
   return files.flatMap(file =>
-    file.imports.flatMap(({ specifier, line }) => {
-      const reason = isWrong(file, specifier, targetOf(file, specifier))
+    file.imports.flatMap(({ specifier, isType, line }) => {
+      const reason = isWrong(file, specifier, targetOf(file, specifier), isType)
       return reason === null ? [] : [`${file.path}:${line} ${reason}`]
     }),
   )
@@ -310,10 +313,17 @@ describe('architecture', () => {
   })
 
   test('a feature imports no other feature, and only the lists import one', () => {
-    const wrong = importsWhere((file, _, target) => (target === null ? null : foreignFeature(file.path, target)))
+    const wrong = importsWhere((file, _, target, isType) =>
+      target === null ? null : foreignFeature(file.path, target, isType),
+    )
     expect(wrong).toEqual([])
     const webhooks = 'src/features/webhooks/webhook-service.ts'
-    for (const path of ['src/pins/pin-service.ts', 'src/wiring/http.ts', 'src/features/audit/audit-log.ts']) {
+    for (const path of [
+      'src/pins/pin-service.ts',
+      'src/wiring/http.ts',
+      'src/api.ts',
+      'src/features/audit/audit-log.ts',
+    ]) {
       expect(foreignFeature(path, webhooks)).toBe(`imports ${webhooks}, of another room`)
     }
   })

@@ -156,9 +156,9 @@ export const bulkPromises: readonly KeptPromise[] = [
   },
   {
     promise: 'a job goes on after a restart',
-    file: 'src/wiring/bulk-module.ts',
-    find: '=> runner.wake())\n      runner.wake()\n',
-    replace: '=> runner.wake())\n',
+    file: 'src/wiring/undo-module.ts',
+    find: '      loadSteps = steps ?? loadSteps\n      runner.wake()\n',
+    replace: '      loadSteps = steps ?? loadSteps\n',
     test: job('continues after a restart'),
   },
   {
@@ -338,7 +338,7 @@ export const bulkPromises: readonly KeptPromise[] = [
   },
   {
     promise: 'a deletion by filter removes all records of a page',
-    file: 'src/features/bulk/bulk-attempt.ts',
+    file: 'src/features/bulk/bulk-work.ts',
     find: 'next: isLast ? next : change.place,',
     replace: 'next,',
     test: job('hides the records at once'),

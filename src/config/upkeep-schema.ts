@@ -15,6 +15,7 @@ export const upkeep = {
     },
     { description: 'Garbage collection of unused content.' },
   ),
+  // feature: bulk
   bulk: group(
     {
       undoSeconds: defaulted(

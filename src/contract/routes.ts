@@ -1,4 +1,3 @@
-import { jobRoutes } from '../features/bulk/job-routes.ts'
 import { authRoutes } from './account/auth.ts'
 import { planRoutes } from './account/plans.ts'
 import { profileRoutes } from './account/profile.ts'
@@ -49,7 +48,6 @@ export function routeTable(added: readonly AddedRoutes[]): RouteTable {
     ...carRoutes,
     ...pinRoutes,
     ...uploadRoutes,
-    ...jobRoutes,
     ...clusterRoutes,
     ...statusRoutes,
     ...profileRoutes,

@@ -17,7 +17,6 @@ import type { ClusterRegistry } from '../clusters/cluster-registry.ts'
 import type { Slots } from '../concurrency/slots/slots.ts'
 import type { Collected } from '../content/collector.ts'
 import type { Verifier } from '../content/verifier.ts'
-import type { BulkService } from '../features/bulk/bulk-service.ts'
 import type { Egress } from '../gateway/policy/account-egress.ts'
 import type { Takedowns } from '../gateway/policy/takedowns.ts'
 import type { Connection } from '../network/network-node.ts'
@@ -106,7 +105,6 @@ export type ServedSecondFactors = Pick<SecondFactor, 'isEnabled' | 'begin' | 'en
 export interface Services {
   rememberedAnswers: Pick<RememberedAnswers, 'answer'>
   pins: ServedPins
-  bulk: Pick<BulkService, 'start' | 'list' | 'get' | 'undo' | 'recent'>
   uploadSlots: UploadSlots
   egress: Pick<Egress, 'read'>
   clusters: Clusters

@@ -9,6 +9,12 @@ import { webhooks } from './webhooks/declaration.ts' // feature: webhooks
 export const features: readonly Feature[] = [
   // feature: audit
   { ...audit, load: async () => loaded((await import('./audit/audit-module.ts')).auditModule) },
+  // feature: bulk
+  {
+    name: 'bulk',
+    changesMany: true,
+    load: async () => loaded((await import('./bulk/bulk-module.ts')).bulkModule),
+  },
   // feature: psa
   { name: 'psa', load: async () => loaded((await import('./psa/psa-module.ts')).psaModule) },
   // feature: url-uploads

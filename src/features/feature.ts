@@ -1,5 +1,11 @@
+import type { AccountService } from '../access/accounts/account-service.ts'
+import type { PlanCatalogue } from '../access/plan-catalogue.ts'
+import type { CoreCatalogue } from '../catalogue/catalogue.ts'
+import type { PinLimits } from '../catalogue/records.ts'
 import type { RuleHost } from '../catalogue/rules/access-stores.ts'
 import type { CatalogueTable } from '../catalogue/tables.ts'
+import type { ClusterRegistry } from '../clusters/cluster-registry.ts'
+import type { Activity } from '../concurrency/activity.ts'
 import type { CompleteConfig } from '../config/config.ts'
 import type { ContractRoute } from '../contract/contract-route.ts'
 import type { AddedRoutes } from '../contract/routes.ts'
@@ -10,6 +16,11 @@ import type { Metrics } from '../domain/metrics.ts'
 import type { Sealing } from '../domain/sealing.ts'
 import type { AuditSink } from '../http/audited-request.ts'
 import type { ApiDependencies } from '../http/pipeline.ts'
+import type { PinChanges } from '../pins/pin-changes.ts'
+import type { PinTargets } from '../pins/pin-targets.ts'
+import type { ChangeSteps } from '../pins/removal/change-attempt.ts'
+import type { OwnAccount } from '../pins/requesting-account.ts'
+import type { BulkJobs } from './bulk/bulk-jobs.ts' // feature: bulk
 
 /** A feature without its module, as every engine knows it. */
 export interface Declaration {
@@ -24,6 +35,8 @@ export interface Declaration {
     /** True if each change of a record may add work. */
     readonly followsRecords: boolean
   }
+  /** True if the module carries out changes of many records. At most one feature does. */
+  readonly changesMany?: boolean
 }
 
 /** A feature. The engine loads its module with the first request to the API, or when work is due. */
@@ -39,6 +52,26 @@ export interface FeatureParts {
   config: CompleteConfig
   sealing: Sealing
   rules: RuleHost
+  core: CoreParts
+}
+
+/** Parts of the core for features that select and change records. */
+export interface CoreParts extends Pick<CoreCatalogue, 'bulk' | 'records' | 'fetches'> {
+  accounts: Pick<AccountService, 'get'>
+  plans: Pick<PlanCatalogue, 'get'>
+  clusters: Pick<ClusterRegistry, 'sharing'>
+  targets: PinTargets
+  changes: PinChanges
+  activity: Activity
+  ownAccount: OwnAccount
+  limitsOf(accountId: string): Promise<PinLimits>
+  /** Returns null for a cluster that this node cannot fetch into. */
+  backendOf(clusterId: string): number | null
+  leaveFetch(fetchId: number): Promise<void>
+  wakeFetches(): void
+  wakeSweeper(): void
+  /** Looks for due changes of many records. */
+  wakeChanges(): void
 }
 
 /** A feature's module in one engine. */
@@ -47,6 +80,10 @@ export interface RunningFeature {
   audits?: AuditSink
   /** Converts an error response below a path of the feature. Other responses stay as they are. */
   errorAt?: ApiDependencies['errorAt']
+  /** Carries out changes of many records that have not ended. */
+  changes?: ChangeSteps
+  /** Calls of `engine.jobs`. */
+  jobs?: BulkJobs // feature: bulk
   /** Looks for due work. */
   wake?(): void
   start?(): Promise<void>

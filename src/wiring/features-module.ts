@@ -1,13 +1,18 @@
 import type { AddedRoutes } from '../contract/routes.ts'
-import type { Feature, FeatureParts, LoadedFeature } from '../features/feature.ts'
+import { HoldfastError } from '../domain/errors.ts'
+import type { CoreParts, Feature, FeatureParts, LoadedFeature } from '../features/feature.ts'
 import { features } from '../features/feature-list.ts'
 import type { AuditSink } from '../http/audited-request.ts'
 import type { ApiDependencies } from '../http/pipeline.ts'
 import { DueLoad } from '../jobs/due-load.ts'
+import type { AccessModule } from './access-module.ts'
+import type { ClustersModule } from './clusters-module.ts'
 import { LaterModule } from './later-module.ts'
+import { ownAccountOf } from './own-account.ts'
 import type { PinsModule } from './pins-module.ts'
 import type { Setup } from './setup.ts'
 import type { StorageModule } from './storage-module.ts'
+import type { UndoModule } from './undo-module.ts'
 
 export type FeaturesModule = ReturnType<typeof makeFeatures>
 
@@ -21,16 +26,25 @@ export interface LoadedFeatures {
 
 type Running = ReturnType<LoadedFeature['make']>
 
-/** Creates the features, whose modules are loaded by the API, or when their work is due. */
-export function makeFeatures(
-  { clock, logger, metrics, config }: Setup,
-  { storage: { rules, sealing }, pins }: { storage: StorageModule; pins: PinsModule },
-) {
-  const parts: FeatureParts = { clock, logger, metrics, config, sealing, rules }
+interface Below {
+  storage: StorageModule
+  access: AccessModule
+  clusters: ClustersModule
+  pins: PinsModule
+  undo: UndoModule
+}
+
+/** Creates the features, whose modules are loaded by the API, by a call, or when their work is due. */
+export function makeFeatures(setup: Setup, below: Below) {
+  const { clock, logger, metrics, config } = setup
+  const { storage, pins, undo } = below
+  const { rules, sealing } = storage
+  const parts: FeatureParts = { clock, logger, metrics, config, sealing, rules, core: coreParts(setup, below) }
   const all = features.map(feature => {
     const module = new LaterModule<Running>(async () => (await feature.load()).make(parts))
-    return { module, due: feature.due, load: dueLoad(feature, module, parts) }
+    return { module, feature, load: dueLoad(feature, module, parts) }
   })
+  const changing = all.find(({ feature }) => feature.changesMany === true)?.module
   return {
     /** Loads all features for the API. */
     load: async (): Promise<LoadedFeatures> => {
@@ -43,18 +57,50 @@ export function makeFeatures(
         errorAt: (path, response) => converters.reduce((converted, convert) => convert(path, converted), response),
       }
     },
+    /** Loads the calls of `engine.jobs`. */
+    jobs: async () => (await changing?.load())?.jobs ?? refuse(), // feature: bulk
     start: async (): Promise<void> => {
-      for (const { module, due, load } of all) {
+      undo.carryOn(changing === undefined ? undefined : async () => (await changing.load()).changes ?? refuse())
+      for (const { module, feature, load } of all) {
+        const { due } = feature
         const wake = (): void => (module.made?.wake ?? (() => load.wake()))()
         if (due?.followsRecords === true) pins.changes.wakes({ wake })
         if (due !== undefined) wake()
       }
     },
     stop: async (): Promise<void> => {
+      await undo.stopChanges()
       await Promise.all(all.map(({ load }) => load.stop()))
       await Promise.all(all.map(({ module }) => module.stop()))
     },
   }
+}
+
+function coreParts(setup: Setup, { storage, access, clusters, pins, undo }: Below): CoreParts {
+  const { bulk, records, fetches } = storage.catalogue
+  const { changes, targets, scheduler, backendOf, wakeSweeper } = pins
+  return {
+    bulk,
+    records,
+    fetches,
+    accounts: access.accounts,
+    plans: access.plans,
+    clusters: clusters.registry,
+    targets,
+    changes,
+    activity: setup.activity,
+    ownAccount: ownAccountOf(setup, access),
+    limitsOf: undo.limitsOf,
+    backendOf,
+    leaveFetch: fetchId => scheduler.left(fetchId),
+    wakeFetches: () => scheduler.wake(),
+    wakeSweeper,
+    wakeChanges: undo.wake,
+  }
+}
+
+function refuse(): never {
+  throw new HoldfastError('INTERNAL_ERROR', 'a feature lacks what it declares')
 }
 
 function dueLoad({ name, due }: Feature, module: LaterModule<Running>, parts: FeatureParts): DueLoad {

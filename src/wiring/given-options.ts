@@ -8,8 +8,8 @@ import type { PageRequest } from '../catalogue/page.ts'
 import type { VerifyOptions } from '../content/verifier.ts'
 import type { ListenOptions } from '../domain/emitter.ts'
 import type { CallFields, Fields } from '../domain/known-fields.ts'
-import type { BulkJobs, JobRequest, JobWait } from '../features/bulk/bulk-jobs.ts'
-import type { BulkFilter } from '../features/bulk/bulk-service.ts'
+import type { BulkJobs, JobRequest, JobWait } from '../features/bulk/bulk-jobs.ts' // feature: bulk
+import type { BulkFilter } from '../features/bulk/bulk-service.ts' // feature: bulk
 import type { TakedownRequest } from '../gateway/policy/takedowns.ts'
 import type { Content, ContentAddress, ReadRequest } from '../gateway/reader/content-request.ts'
 import type { Events } from '../pins/events.ts'
@@ -97,6 +97,7 @@ export const PIN_CALLS: CallFields<PinService> = {
   checkTarget: { 1: target },
 }
 
+// feature: bulk
 const job: Fields<JobRequest> = {
   account: true,
   action: true,
@@ -129,6 +130,7 @@ export const JOB_CALLS: CallFields<BulkJobs> = {
   undo: { 1: requesting },
   untilEnded: { 1: jobWait },
 }
+// end
 
 const address: Fields<ContentAddress> = { cid: true, path: true, account: true, signal: true }
 const read: Fields<ReadRequest> = { ...address, range: { start: true, end: true } }

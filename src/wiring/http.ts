@@ -9,7 +9,6 @@ import { VERSION } from '../domain/version.ts'
 import { withContentHosts } from '../gateway/site/subdomain.ts'
 import { createApi } from '../http/pipeline.ts'
 import type { AccessModule } from './access-module.ts'
-import type { BulkModule } from './bulk-module.ts'
 import type { ClustersModule } from './clusters-module.ts'
 import type { Lifecycle } from './container.ts'
 import type { LoadedFeatures } from './features-module.ts'
@@ -21,6 +20,7 @@ import type { PinsModule } from './pins-module.ts'
 import type { Setup } from './setup.ts'
 import type { SignInModule } from './sign-in-module.ts'
 import type { StorageModule } from './storage-module.ts'
+import type { UndoModule } from './undo-module.ts'
 import type { UpkeepModule } from './upkeep-module.ts'
 import type { UpkeepWorkModule } from './upkeep-work-module.ts'
 
@@ -35,7 +35,7 @@ interface Below {
   network: NetworkModule
   nodes: NodesModule
   pins: PinsModule
-  bulk: BulkModule
+  undo: UndoModule
   upkeep: UpkeepModule
   upkeepWork: UpkeepWorkModule
   backups: Backups
@@ -73,7 +73,6 @@ function servicesOf(setup: Setup, { access, signIn, pins, upkeep, ...below }: Be
     ...signIn,
     ...upkeep,
     pins: pins.service,
-    bulk: below.bulk.bulk,
     uploadSlots: uploadSlots(setup),
     rememberedAnswers: new RememberedAnswers({
       versions: below.storage.versions,
@@ -88,7 +87,7 @@ function servicesOf(setup: Setup, { access, signIn, pins, upkeep, ...below }: Be
       storageProblem: below.storage.storageProblem,
       probed: isReady => setup.probes.answered('api', isReady),
     },
-    collect: below.bulk.collect,
+    collect: below.undo.collect,
     verifier: below.upkeepWork.verifier,
     reconciler: below.upkeepWork.reconciler,
     backups: below.backups,

@@ -5,7 +5,6 @@ import { ApartGateway } from '../gateway/site/documents-apart.ts'
 import type { Database } from '../storage/database.ts'
 import { type AccessModule, makeAccess } from './access-module.ts'
 import type { BackupModule } from './backup-module.ts'
-import { type BulkModule, makeBulk } from './bulk-module.ts'
 import { type ClustersModule, makeClusters } from './clusters-module.ts'
 import { type KnownModules, type Lifecycle, Modules, token } from './container.ts'
 import { type ContentModule, makeContent } from './content-module.ts'
@@ -23,6 +22,7 @@ import type { SignInModule } from './sign-in-module.ts'
 import { makeStorage, type StorageModule } from './storage-module.ts'
 import { openStores } from './stores.ts'
 import type { TakedownsModule } from './takedowns-module.ts'
+import { makeUndo, type UndoModule } from './undo-module.ts'
 import { makeUpkeep, type UpkeepModule } from './upkeep-module.ts'
 import type { UpkeepWorkModule } from './upkeep-work-module.ts'
 
@@ -37,7 +37,7 @@ export const M = {
   network: token<NetworkModule>('network'),
   nodes: token<NodesModule>('nodes'),
   pins: token<PinsModule>('pins'),
-  bulk: token<BulkModule>('bulk'),
+  undo: token<UndoModule>('undo periods'),
   features: token<FeaturesModule>('features'),
   upkeepWork: token<LaterModule<UpkeepWorkModule>>('upkeep work'),
   backup: token<LaterModule<BackupModule>>('backup'),
@@ -59,7 +59,7 @@ const ORDER = [
   M.takedowns,
   M.network,
   M.pins,
-  M.bulk,
+  M.undo,
   M.features,
   M.upkeepWork,
   M.backup,
@@ -86,8 +86,8 @@ export async function startModules(setup: Setup): Promise<Modules> {
   })
   modules.provide(M.nodes, m => makeNodes(setup, m.get(M.storage), m.get(M.clusters)))
   modules.provide(M.pins, m => makePins(setup, below(m), loaders))
-  modules.provide(M.bulk, m => makeBulk(setup, { ...below(m), pins: m.get(M.pins) }))
-  modules.provide(M.features, m => makeFeatures(setup, { storage: m.get(M.storage), pins: m.get(M.pins) }))
+  modules.provide(M.undo, m => makeUndo(setup, { ...below(m), pins: m.get(M.pins) }))
+  modules.provide(M.features, m => makeFeatures(setup, { ...below(m), pins: m.get(M.pins), undo: m.get(M.undo) }))
   modules.provide(M.upkeep, m => {
     const later = { upkeepWork: m.get(M.upkeepWork), backup: m.get(M.backup) }
     return makeUpkeep(setup, { ...below(m), pins: m.get(M.pins), ...later })
@@ -138,7 +138,7 @@ function provideServing(modules: Modules, setup: Setup): void {
     })
   })
   modules.provide(M.http, m => {
-    const rest = { pins: m.get(M.pins), bulk: m.get(M.bulk), upkeep: m.get(M.upkeep) }
+    const rest = { pins: m.get(M.pins), undo: m.get(M.undo), upkeep: m.get(M.upkeep) }
     const parts = { ...below(m), ...rest }
     const [gateway, signIn, features] = [m.get(M.gateway), m.get(M.signIn), m.get(M.features)]
     const [upkeepWork, backup] = [m.get(M.upkeepWork), m.get(M.backup)]

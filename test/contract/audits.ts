@@ -1,4 +1,4 @@
-import { jobAudits } from '../features/bulk/audits-jobs.ts'
+import { jobAudits } from '../features/bulk/audits-jobs.ts' // feature: bulk
 import { urlAudits } from '../features/url-uploads/audits-urls.ts' // feature: url-uploads
 import { webhookAudits } from '../features/webhooks/audits-webhooks.ts' // feature: webhooks
 import { accessAudits } from './audits-access.ts'
@@ -45,7 +45,7 @@ export const audits: readonly Audit[] = [
   ...carAudits,
   ...pinAudits,
   ...listAudits,
-  ...jobAudits,
+  ...jobAudits, // feature: bulk
   ...urlAudits, // feature: url-uploads
   ...offerAudits,
   ...nodeAudits,

@@ -41,7 +41,7 @@ import { isOver, undoRules } from './undo-rules.ts'
 
 /** Maximum number of records that one transaction changes. */
 const STEP = 50
-/** Longer than any attempt, see `BulkAttempt`. */
+/** Longer than any attempt, see `ChangeAttempt`. */
 const LEASE_MS = 120_000
 const NO_RECORDS = { rows: null }
 

@@ -1,33 +1,12 @@
 import { Type } from 'typebox'
 import { orNull } from '../../config/schema-parts.ts'
 import { iso } from '../../domain/iso-instant.ts'
-import { JobView, presentJob } from '../../features/bulk/job-routes.ts'
-import { count, instant, next, PAGE_QUERY, text } from '../answer-fields.ts'
+import { count, instant } from '../answer-fields.ts'
 import { type ContractRoute, route } from '../contract-route.ts'
-import { pageRequest } from '../list-query.ts'
-
-const owner = { access: 'owner', tag: 'The owner' } as const
-
-const OwnedJob = Type.Object({ ...JobView.properties, account: text }, { title: 'OwnedJob' })
-
-const jobs = route({
-  ...owner,
-  method: 'GET',
-  path: '/jobs',
-  summary: 'List the jobs of all accounts, newest first',
-  details: '`{jobs, next}`: the jobs of `GET /jobs`, each with its `account`. `limit` (100, at most 1,000), `after`.',
-  query: PAGE_QUERY,
-  answers: { 200: Type.Object({ jobs: Type.Array(OwnedJob), next }, { title: 'OwnedJobs' }) },
-  errors: ['VALIDATION'],
-  handler: async ({ query }, { bulk }) => {
-    const page = await bulk.recent(pageRequest(query))
-    const shown = page.rows.map(({ accountId, ...job }) => ({ ...presentJob(job), account: accountId }))
-    return { status: 200, body: { jobs: shown, next: page.next } }
-  },
-})
 
 const backups = route({
-  ...owner,
+  access: 'owner',
+  tag: 'The owner',
   method: 'GET',
   path: '/backups',
   summary: 'Show the running backup, and the age of the newest',
@@ -50,4 +29,4 @@ const backups = route({
   },
 })
 
-export const workRoutes: readonly ContractRoute[] = [jobs, backups]
+export const workRoutes: readonly ContractRoute[] = [backups]

@@ -3,12 +3,20 @@ import type { Principal } from '../../access/principal.ts'
 import { orNull } from '../../config/schema-parts.ts'
 import { count, instant, text } from '../../contract/answer-fields.ts'
 import { identifier, optional, optionalMeta } from '../../contract/body-reader.ts'
-import { type ContractRoute, json, route, type Shown } from '../../contract/contract-route.ts'
+import { type ContractRoute, json, routesWith, type Shown } from '../../contract/contract-route.ts'
 import { state } from '../../contract/record-fields.ts'
+import type { Services } from '../../contract/services.ts'
 import { HoldfastError, isHoldfastError } from '../../domain/errors.ts'
 import { iso } from '../../domain/iso-instant.ts'
 import { NAME_MATCHES, PIN_TYPES } from '../../pins/lists/list-search.ts'
-import { type BulkJob, MOST_IDS } from './bulk-service.ts'
+import { type BulkJob, type BulkService, MOST_IDS } from './bulk-service.ts'
+
+/** Services that only the routes of jobs use. */
+export interface BulkServices {
+  bulk: Pick<BulkService, 'start' | 'list' | 'get' | 'undo' | 'recent'>
+}
+
+export const bulkRoute = routesWith<BulkServices>()
 
 const Filter = Type.Object({
   createdBefore: Type.String({ format: 'date-time', description: 'only records created before this instant' }),
@@ -62,7 +70,7 @@ const selection = {
 
 const shared = { tag: 'Jobs', params: { id: 'The `id` of the job.' } } as const
 
-const start = route({
+const start = bulkRoute({
   tag: 'Jobs',
   method: 'POST',
   path: '/jobs',
@@ -88,7 +96,7 @@ const start = route({
   },
 })
 
-const edit = route({
+const edit = bulkRoute({
   tag: 'Jobs',
   method: 'POST',
   path: '/jobs/edits',
@@ -134,7 +142,7 @@ async function started({ credential }: Principal, job: Promise<BulkJob>): Promis
   }
 }
 
-const list = route({
+const list = bulkRoute({
   tag: 'Jobs',
   method: 'GET',
   path: '/jobs',
@@ -147,7 +155,7 @@ const list = route({
   },
 })
 
-const show = route({
+const show = bulkRoute({
   ...shared,
   method: 'GET',
   path: '/jobs/:id',
@@ -161,7 +169,7 @@ const show = route({
   },
 })
 
-const undo = route({
+const undo = bulkRoute({
   ...shared,
   method: 'POST',
   path: '/jobs/:id/undo',
@@ -178,7 +186,7 @@ const undo = route({
   },
 })
 
-export const jobRoutes: readonly ContractRoute[] = [start, edit, list, show, undo]
+export const jobRoutes: ReadonlyArray<ContractRoute<Services & BulkServices>> = [start, edit, list, show, undo]
 
 export function presentJob({ createdAt, endedAt, undoUntil, ...job }: BulkJob): Shown<typeof JobView> {
   const at = (instant: number | null): string | null => (instant === null ? null : iso(instant))

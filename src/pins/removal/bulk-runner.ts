@@ -1,8 +1,8 @@
 import type { BulkChange } from '../../catalogue/bulk-changes.ts'
 import { isHoldfastError } from '../../domain/errors.ts'
 import type { Logger } from '../../domain/logger.ts'
-import { BulkAttempt, type BulkAttemptParts } from '../../features/bulk/bulk-attempt.ts'
 import { JobRunner } from '../../jobs/job-runner.ts'
+import { ChangeAttempt, type ChangeAttemptParts } from './change-attempt.ts'
 
 const JOBS_AT_ONCE = 2
 const ACCOUNTS_AT_ONCE = 16
@@ -11,7 +11,7 @@ const LONGEST_RETRY_MS = 60_000
 const FULL_MS = 10_000
 
 /** Creates the runner of jobs that change many records. One job of an account runs at a time. */
-export function bulkRunner(parts: BulkAttemptParts, logger: Logger): JobRunner<BulkChange, BulkAttempt> {
+export function bulkRunner(parts: ChangeAttemptParts, logger: Logger): JobRunner<BulkChange, ChangeAttempt> {
   const { bulk, clock } = parts
   return new JobRunner(
     {
@@ -23,7 +23,7 @@ export function bulkRunner(parts: BulkAttemptParts, logger: Logger): JobRunner<B
       due: query => bulk.due(query),
       nextDue: () => bulk.nextDue(),
       isFull: running => [...running].length >= JOBS_AT_ONCE,
-      attempt: row => new BulkAttempt(row, parts),
+      attempt: row => new ChangeAttempt(row, parts),
       begin: ({ job }) => bulk.begin(job.id),
       failed: async (_, { id, name }, { error, retryAt }) => {
         const reason = isHoldfastError(error) ? `${error.code}: ${error.message}` : 'INTERNAL_ERROR: the job failed'

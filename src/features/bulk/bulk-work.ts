@@ -3,14 +3,14 @@ import type { Fetches } from '../../catalogue/fetches.ts'
 import type { PinLimits, RecordRow, Records } from '../../catalogue/records.ts'
 import { nextTurn, turnSpent } from '../../concurrency/turns.ts'
 import type { Clock } from '../../domain/clock.ts'
-import { type HoldfastError, isHoldfastError } from '../../domain/errors.ts'
-import type { Attempt } from '../../jobs/job-runner.ts'
+import { isHoldfastError } from '../../domain/errors.ts'
 import { PUBLIC } from '../../ledger/possessor.ts'
 import { recordFilterOf } from '../../pins/lists/list-search.ts'
 import type { PinChanges } from '../../pins/pin-changes.ts'
+import type { ChangeSteps } from '../../pins/removal/change-attempt.ts'
 import { type Selected, selectionOf } from './bulk-selection.ts'
 
-export interface BulkAttemptParts {
+export interface BulkWorkParts {
   bulk: BulkChanges
   records: Records
   fetches: Fetches
@@ -25,72 +25,40 @@ export interface BulkAttemptParts {
   wakeSweeper: () => void
   /** Called after the transactions of a job. */
   stepped: () => void
-  /** Called after the purge of an ended undo period. */
-  purged: (accountId: string) => void
 }
 
 /** Records that one transaction changes. */
 const STEP = 50
 /** Records that one query of a filter finds. */
 const FOUND_AT_ONCE = 500
-/** Time after which an attempt ends, so that the jobs of other accounts get their turn. */
-const SLICE_MS = 2_000
 
-/** Carries out a change of many records for a while. After a crash, the next attempt continues at the stored place. */
-export class BulkAttempt implements Attempt<BulkChange> {
-  readonly job: BulkChange
-  readonly #parts: BulkAttemptParts
-  #aborted: HoldfastError | null = null
+/** Deletes, edits and restores the records of a change. */
+export class BulkWork implements ChangeSteps {
+  readonly #parts: BulkWorkParts
 
-  constructor(job: BulkChange, parts: BulkAttemptParts) {
-    this.job = job
+  constructor(parts: BulkWorkParts) {
     this.#parts = parts
   }
 
-  abort(reason: HoldfastError): void {
-    this.#aborted = reason
+  async step(change: BulkChange, signal: AbortSignal): Promise<void> {
+    if (change.phase === 'undoing') await this.#restore(change)
+    else if (change.action === 'delete') await this.#remove(change, signal)
+    else await this.#edit(change)
+    this.#parts.stepped()
   }
 
-  async run(begun: BulkChange): Promise<void> {
-    const { bulk, clock } = this.#parts
-    const until = clock.now() + SLICE_MS
-    for (let change: BulkChange | undefined = begun; change !== undefined; ) {
-      if (this.#aborted !== null) throw this.#aborted
-      const isMore = await this.#step(change)
-      this.#parts.stepped()
-      if (!isMore) return
-      change = await bulk.get(change.accountId, change.name)
-      if (change !== undefined && clock.now() >= until) return bulk.pause(change, clock.now())
-      if (turnSpent()) await nextTurn()
-    }
-  }
-
-  /** Returns false if the change needs no more work now. */
-  #step(change: BulkChange): Promise<boolean> {
-    if (change.phase === 'running') return change.action === 'delete' ? this.#remove(change) : this.#edit(change)
-    if (change.phase === 'undoing') return this.#restore(change)
-    return this.#purge(change)
-  }
-
-  async #purge({ id, accountId }: BulkChange): Promise<boolean> {
-    const isMore = await this.#parts.bulk.purge(id, this.#parts.clock.now())
-    if (!isMore) this.#parts.purged(accountId)
-    return isMore
-  }
-
-  async #remove(change: BulkChange): Promise<boolean> {
+  async #remove(change: BulkChange, signal: AbortSignal): Promise<void> {
     const { ids, next, isListed } = await this.#selected(change, selectionOf(change).of, FOUND_AT_ONCE)
     for (let from = 0; from === 0 || from < ids.length; from += STEP) {
-      if (this.#aborted !== null) throw this.#aborted
+      signal.throwIfAborted()
       // Before the last step, a repetition finds only the records that are left, so the place stays.
       const isLast = from + STEP >= ids.length
       const step = { ids: ids.slice(from, from + STEP), next: isLast ? next : change.place, isListed }
       const rows = await this.#parts.bulk.remove({ ...this.#stepOf(change), ...step })
-      if (rows === null) return true
+      if (rows === null) return
       await this.#tellRemoved(rows)
       this.#parts.stepped()
     }
-    return true
   }
 
   /** Returns the next selected records, and the place that follows them. */
@@ -111,13 +79,12 @@ export class BulkAttempt implements Attempt<BulkChange> {
   }
 
   /** Each step has its own place, because a repetition would find the edited records again. */
-  async #edit(change: BulkChange): Promise<boolean> {
+  async #edit(change: BulkChange): Promise<void> {
     const { bulk, wakeSweeper } = this.#parts
     const { of, edit } = selectionOf(change)
     const selected = await this.#selected(change, of, STEP)
     await bulk.edit({ ...this.#stepOf(change), ...selected, edit: edit ?? {} })
     if (edit?.expiresAt !== undefined) wakeSweeper()
-    return true
   }
 
   async #tellRemoved(rows: readonly RecordRow[]): Promise<void> {
@@ -129,7 +96,7 @@ export class BulkAttempt implements Attempt<BulkChange> {
     }
   }
 
-  async #restore(change: BulkChange): Promise<boolean> {
+  async #restore(change: BulkChange): Promise<void> {
     const { bulk, changes, limitsOf } = this.#parts
     const limits = await limitsOf(change.accountId)
     const removed = await bulk.removed(change.id, change.place, STEP)
@@ -141,7 +108,6 @@ export class BulkAttempt implements Attempt<BulkChange> {
       changes.created(row)
       if (turnSpent()) await nextTurn()
     }
-    return true
   }
 
   /** Requests the content of a removed record again, under the same id. A failure leaves the record `failed`. */
