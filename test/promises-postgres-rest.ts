@@ -132,9 +132,30 @@ const promises: readonly KeptPromise[] = [
   {
     promise: 'a hold of a running commit does not expire early',
     file: 'adapters/postgres/shared-holds.ts',
-    find: "state = 'placing' AND placed_at < clock_timestamp() - ${PLACING}",
-    replace: "state = 'placing' AND placed_at < clock_timestamp() + ${PLACING}",
+    find: "state = 'placing' AND placed_at < clock_timestamp() - ${after}",
+    replace: "state = 'placing' AND placed_at < clock_timestamp() + ${after}",
     test: failing('discards an expired hold that'),
+  },
+  {
+    promise: 'a finished fetch that nobody wants leaves no content',
+    file: 'adapters/postgres/postgres-fetches.ts',
+    find: '      if (root === null) await ledger.release([holdId])\n',
+    replace: '',
+    test: failing('keeps nothing of a fetch whose last record'),
+  },
+  {
+    promise: 'a node serves no content that a kill kept from its commit',
+    file: 'adapters/postgres/shared-database.ts',
+    find: '    await voidLeft(database, node.name)\n',
+    replace: '',
+    test: { file: 'test/adapters/fleet/deaths.test.ts', name: 'killed between ledger and commit' },
+  },
+  {
+    promise: 'an unused hold ends without a reconciliation',
+    file: 'adapters/postgres/node-work.ts',
+    find: '    await this.#holds.voidExpired()\n',
+    replace: '',
+    test: failing('releases an expired unused hold without'),
   },
   {
     promise: 'a commit fails if the node no longer has the content',

@@ -1467,6 +1467,20 @@ const promises: readonly KeptPromise[] = [
     test: { file: 'test/adapters/fleet/without-database.test.ts', name: 'knows its nodes when the database is back' },
   },
   {
+    promise: 'the list of nodes calls none down because the database was away',
+    file: 'adapters/postgres/postgres-nodes.ts',
+    find: 'this.#listed.list(this.#beats.silenceMs(this.#clock.now()))',
+    replace: 'this.#listed.list()',
+    test: { file: 'test/adapters/postgres/nodes.test.ts', name: 'are not down because no node' },
+  },
+  {
+    promise: 'a retirement takes no node for down because the database was away',
+    file: 'adapters/postgres/postgres-nodes.ts',
+    find: 'id, to, this.#beats.silenceMs(this.#clock.now()))',
+    replace: 'id, to)',
+    test: { file: 'test/adapters/postgres/nodes.test.ts', name: 'are not down because no node' },
+  },
+  {
     promise: 'a node that stays silent after an outage is down',
     file: 'adapters/postgres/own-heartbeats.ts',
     find: 'return now < this.#outage.until ? this.#outage : NONE',

@@ -1,7 +1,7 @@
 import type { NodeState } from '../../src/catalogue/fleet.ts'
 import { HoldfastError } from '../../src/domain/errors.ts'
 import { NODE_NUMBER } from './backends.ts'
-import { IS_THERE } from './node-list.ts'
+import { isThereAfter } from './node-list.ts'
 import { HAS_ENDED } from './node-states.ts'
 import type { Postgres } from './postgres.ts'
 
@@ -17,7 +17,7 @@ interface NodeRow {
   clusters: string | null
 }
 
-const NODES = `SELECT name, id, number, state, ${IS_THERE} AS "isThere", retire_to AS "retireTo", clusters FROM nodes
+const NODES = `SELECT name, id, number, state, ${isThereAfter('$1')} AS "isThere", retire_to AS "retireTo", clusters FROM nodes
   WHERE id IS NOT NULL AND NOT ${HAS_ENDED} ORDER BY number`
 const EXTERNAL = `SELECT 1 FROM placements WHERE wanted AND ${NODE_NUMBER} = $1 LIMIT 1`
 const RETIRE = `
@@ -28,14 +28,15 @@ const RETIRE = `
 /**
  * Begins to move the content of a node to another node, or changes the other node.
  *
+ * @param silenceMs time for which no node could send a heartbeat
  * @throws HoldfastError `NOT_FOUND`; `CONFLICT` if a node is down, a configuration still keeps clusters on the node, or
  * its content is on another system; `CONFLICT` if content of another node still moves to it
  */
-export async function beginRetirement(database: Postgres, id: string, to: string): Promise<void> {
+export async function beginRetirement(database: Postgres, id: string, to: string, silenceMs = 0): Promise<void> {
   await database.transaction(async sql => {
     // No node joins with another configuration meanwhile.
     await sql.run('LOCK TABLE nodes IN EXCLUSIVE MODE')
-    const nodes = await sql.all<NodeRow>(NODES)
+    const nodes = await sql.all<NodeRow>(NODES, [silenceMs])
     const [node, target] = [id, to].map(wanted => {
       const found = nodes.find(one => one.id === wanted)
       if (found === undefined) throw new HoldfastError('NOT_FOUND', `there is no node ${wanted}`)

@@ -18,13 +18,12 @@ const PENDING = 'it has not offered its content yet since the database was set b
  */
 export const isThereAfter = (silence: string): string =>
   `COALESCE(seen_at > clock_timestamp() - (${SILENT_MS} + ${silence}::float8) * INTERVAL '1 millisecond', FALSE)`
-export const IS_THERE = isThereAfter('0')
 const IS_LOCKED = `EXISTS (SELECT 1 FROM pg_locks WHERE ${isClaimOf('name')})`
 const STATE_AT = '(extract(epoch FROM state_at) * 1000)::bigint'
 const SEEN_AT = '(extract(epoch FROM last_seen_at) * 1000)::bigint'
 const IS_PENDING = `offered IS DISTINCT FROM (${NEWEST_SET_BACK}) AND NOT ${IS_GIVEN_UP}`
 const NODES = `
-  SELECT name, number, id, url, state, total, ${STATE_AT} AS "stateAt", ${IS_THERE} AS "isThere",
+  SELECT name, number, id, url, state, total, ${STATE_AT} AS "stateAt", ${isThereAfter('$1')} AS "isThere",
     leaving AS "isLeaving", ${SEEN_AT} AS "seenAt", ${IS_LOCKED} AS "isLocked", ${IS_PENDING} AS "isPending"
   FROM nodes WHERE id IS NOT NULL AND url IS NOT NULL ORDER BY number`
 const RECORDS = `
@@ -74,9 +73,10 @@ export class NodeList {
     this.#pace = pace
   }
 
-  async list(): Promise<ListedNode[]> {
+  /** @param silenceMs time for which no node could send a heartbeat */
+  async list(silenceMs = 0): Promise<ListedNode[]> {
     const [nodes, counts] = await Promise.all([
-      this.#sql.all<Omit<ListedNode, 'records' | 'bytes' | 'waits'> & { isPending: boolean }>(NODES),
+      this.#sql.all<Omit<ListedNode, 'records' | 'bytes' | 'waits'> & { isPending: boolean }>(NODES, [silenceMs]),
       this.#counts(),
     ])
     return nodes.map(({ isPending, ...node }) => ({

@@ -25,6 +25,7 @@ export class PostgresNodeWork implements NodeWork {
   }
 
   async dropReleased(): Promise<void> {
+    await this.#holds.voidExpired()
     await this.#holds.releaseVoid()
   }
 

@@ -80,11 +80,11 @@ export class Nodes implements FleetNodes {
   }
 
   list(): Promise<ListedNode[]> {
-    return this.#listed.list()
+    return this.#listed.list(this.#beats.silenceMs(this.#clock.now()))
   }
 
   async retire(id: string, to: string): Promise<void> {
-    await beginRetirement(this.#database, id, to)
+    await beginRetirement(this.#database, id, to, this.#beats.silenceMs(this.#clock.now()))
   }
 
   async forget(id: string, { isReplaced = false }: { isReplaced?: boolean } = {}): Promise<void> {

@@ -20,6 +20,7 @@ import { postgresSignIn } from './postgres-sign-in.ts'
 import { PostgresTakedowns } from './postgres-takedowns.ts'
 import { migrations } from './schema.ts'
 import { agreeOnKey } from './sealing-key.ts'
+import { voidLeft } from './shared-holds.ts'
 import { PostgresPlaces } from './shared-places.ts'
 
 /**
@@ -43,6 +44,7 @@ export async function openShared(options: SharedOptions, name: NodeName): Promis
     const claim = new NodeClaim(node.name, options.onRefusal)
     await claim.take(connection)
     if (node.name !== name.known) await former?.release(connection)
+    await voidLeft(database, node.name)
     const past = new DatabasePast(options.past, node.name, options.onProblem)
     if (returned !== null) await past.returned(connection, returned)
     const changes = new CredentialChanges(database, clock, past, claim, outage)

@@ -136,26 +136,21 @@ export class SharedHolds {
    * transaction that ends the need for the holds.
    */
   async void(sql: Sql, ids: readonly string[]): Promise<void> {
-    if (ids.length === 0) return
-    const voided = await sql.all<{ rootId: number | null; node: string }>(
-      `UPDATE holds SET state = 'void' WHERE id = ANY($1) AND state <> 'void' RETURNING root_id AS "rootId", node`,
-      [ids],
-    )
-    await this.#notify(sql, voided)
-    await dropUnheld(sql, [...new Set(voided.flatMap(({ rootId }) => rootId ?? []))])
+    await voidHolds(sql, ids, this.node)
   }
 
   /** Ends the holds of removed records in their undo period. The ledgers keep the content, but nobody may read it. */
   async mute(sql: Sql, ids: readonly string[]): Promise<void> {
     const text = `UPDATE holds SET state = 'kept', new_end = 0 WHERE id = ANY($1) AND state = 'used' RETURNING node`
-    await this.#notify(sql, await sql.all<{ node: string }>(text, [ids]))
+    await notifyOthers(sql, await sql.all<{ node: string }>(text, [ids]), this.node)
   }
 
   /** Gives holds a new end. The holds of a restored record become ordinary ones again. */
   async unmute(sql: Sql, ids: readonly string[], ends: number | null): Promise<void> {
     const text = `UPDATE holds SET state = 'used', new_end = $2 WHERE id = ANY($1) AND state IN ('used', 'kept')
       RETURNING node`
-    await this.#notify(sql, await sql.all<{ node: string }>(text, [ids, ends ?? Number.MAX_SAFE_INTEGER]))
+    const holders = await sql.all<{ node: string }>(text, [ids, ends ?? Number.MAX_SAFE_INTEGER])
+    await notifyOthers(sql, holders, this.node)
   }
 
   /** Discards the unused holds. After a failure, {@link releaseVoid} or a reconciliation releases them. */
@@ -178,18 +173,7 @@ export class SharedHolds {
 
   /** Makes expired holds of a node void, by default of this one. A crash before the commit leaves such holds. */
   async voidExpired(node = this.node): Promise<void> {
-    for (let found = STEP; found === STEP; ) {
-      found = await this.#database.transaction(async sql => {
-        const late = await sql.all<{ id: string }>(
-          `SELECT id FROM holds WHERE node = $1 AND state = 'placing' AND placed_at < clock_timestamp() - ${PLACING}
-           ORDER BY placed_at LIMIT $2 FOR UPDATE SKIP LOCKED`,
-          [node, STEP],
-        )
-        const ids = late.map(({ id }) => id)
-        await this.void(sql, ids)
-        return ids.length
-      })
-    }
+    await voidUnused(this.#database, { node, self: this.node, after: PLACING })
   }
 
   /** Sets the listener for DAGs that this node no longer holds. Any node may have removed their records. */
@@ -244,12 +228,6 @@ export class SharedHolds {
     }
   }
 
-  async #notify(sql: Sql, holders: ReadonlyArray<{ node: string }>): Promise<void> {
-    const others = new Set(holders.map(({ node }) => node))
-    others.delete(this.node)
-    for (const node of others) await notifyNode(sql, node)
-  }
-
   async #begin(wanted: readonly HoldRequest[]): Promise<Array<BegunHold | null>> {
     const size = { items: wanted.length, bytes: wanted.length * BYTES_OF_HOLD }
     return this.#begun.add(wanted[0]?.accountId ?? '', wanted, size)
@@ -260,6 +238,50 @@ export class SharedHolds {
       idOf(await sql.first<{ id: string }>(`${NEW_HOLD}, NULL, 'placing' RETURNING id`, [this.node])),
     )
   }
+}
+
+/**
+ * Makes the holds void that the process before this one has begun as the same node. Call this after the node's claim and
+ * before the first new hold. Without it, the node would serve content whose last record is deleted.
+ */
+export async function voidLeft(database: Postgres, node: string): Promise<void> {
+  await voidUnused(database, { node, self: node, after: `INTERVAL '0'` })
+}
+
+/** Makes unused holds of a node void, but not those of a commit that still runs. */
+async function voidUnused(
+  database: Postgres,
+  { node, self, after }: { node: string; self: string; after: string },
+): Promise<void> {
+  for (let found = STEP; found === STEP; ) {
+    found = await database.transaction(async sql => {
+      const late = await sql.all<{ id: string }>(
+        `SELECT id FROM holds WHERE node = $1 AND state = 'placing' AND placed_at < clock_timestamp() - ${after}
+         ORDER BY placed_at LIMIT $2 FOR UPDATE SKIP LOCKED`,
+        [node, STEP],
+      )
+      const ids = late.map(({ id }) => id)
+      await voidHolds(sql, ids, self)
+      return ids.length
+    })
+  }
+}
+
+/** @param self the node of this process, which needs no notice */
+async function voidHolds(sql: Sql, ids: readonly string[], self: string): Promise<void> {
+  if (ids.length === 0) return
+  const voided = await sql.all<{ rootId: number | null; node: string }>(
+    `UPDATE holds SET state = 'void' WHERE id = ANY($1) AND state <> 'void' RETURNING root_id AS "rootId", node`,
+    [ids],
+  )
+  await notifyOthers(sql, voided, self)
+  await dropUnheld(sql, [...new Set(voided.flatMap(({ rootId }) => rootId ?? []))])
+}
+
+async function notifyOthers(sql: Sql, holders: ReadonlyArray<{ node: string }>, self: string): Promise<void> {
+  const others = new Set(holders.map(({ node }) => node))
+  others.delete(self)
+  for (const node of others) await notifyNode(sql, node)
 }
 
 /** Sends the notice when the transaction commits. */

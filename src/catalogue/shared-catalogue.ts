@@ -164,7 +164,7 @@ export interface NodeWork {
   readonly lost: LostContent
   /** Calls `listener` with each DAG that has lost its last hold on this node. */
   gone(listener: (dag: DagIdentity) => void): void
-  /** Releases the holds of records that any node has removed. */
+  /** Releases the holds of records that any node has removed, and the expired holds that no commit has used. */
   dropReleased(): Promise<void>
   /** Returns some of the fetches that records on other nodes have stopped waiting for since this node's last check. */
   leftFetches(): Promise<LeftFetch[]>

@@ -159,7 +159,7 @@ class Connection {
     this.#upstream = upstream
     client.setNoDelay(true)
     upstream.setNoDelay(true)
-    this.closed = once(client, 'close').then(() => undefined)
+    this.closed = new Promise(resolve => client.once('close', () => resolve()))
     client.on('data', bytes => this.#send(bytes))
     upstream.on('data', bytes => this.#receive(bytes))
     client.on('error', () => this.cut()).on('close', () => this.cut())

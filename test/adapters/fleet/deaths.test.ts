@@ -124,6 +124,30 @@ describe('two servers on one catalogue', { timeout: 120_000, ...needsPostgres },
     expect(await rows('SELECT id FROM holds')).toEqual([])
   })
 
+  test('an upload killed between ledger and commit is not served afterwards', async () => {
+    const content = pseudoRandom(500, 'never committed')
+    const locking = new pg.Client({ connectionString: b.config.database as string })
+    await locking.connect()
+    try {
+      await locking.query('BEGIN; SELECT 1 FROM accounts FOR UPDATE')
+      const begun = b.begin('second', content)
+      begun.end()
+      const roots = async () => (await storeSizes(b.dataDir)).roots
+      await expect.poll(roots, PATIENCE).toBe(1)
+      const placing = () => rows("SELECT state FROM holds WHERE state = 'placing'")
+      await expect.poll(placing, PATIENCE).toHaveLength(1)
+      await b.kill()
+      expect((await begun.answer).status).toBeNull()
+    } finally {
+      await locking.query('ROLLBACK')
+      await locking.end()
+    }
+    await b.start()
+    await expect.poll(() => kept(b), PATIENCE).toEqual(NOTHING)
+    const read = await fetch(`${b.url}/ipfs/${leaf(content).root}`)
+    expect([read.status, await rows('SELECT id FROM holds')]).toEqual([404, []])
+  })
+
   test('a restarted node continues fetches that were not removed meanwhile', async () => {
     const [left, kept1] = [leaf(pseudoRandom(2_000, 'left')), leaf(pseudoRandom(2_000, 'kept'))]
     for (const { root } of [left, kept1]) atOrigin.set(String(root), 'never answered')

@@ -186,7 +186,7 @@ describe('a node that retires', { timeout: 120_000, ...needsPostgres }, () => {
       await b.kill()
       for (const cid of cids) expect([cid, ...(await readAt(a.gateway, cid))]).toEqual([cid, 200, 70_000])
       const { json } = await a.call<{ found: object }>('POST', '/admin/v1/reconcile', { dryRun: true })
-      // A hold that a killed node had not used yet ends ten minutes later.
+      // A reconciliation may still find holds that a killed node had not used.
       expect(Object.keys(json.found).filter(kind => kind.startsWith('record'))).toEqual([])
     } finally {
       await close()

@@ -2,6 +2,7 @@ import { describe, expect, test, vi } from 'vitest'
 import { LostPace } from '../../../adapters/postgres/lost-pace.ts'
 import { migrate } from '../../../adapters/postgres/migrate.ts'
 import { Postgres } from '../../../adapters/postgres/postgres.ts'
+import { postgresContent } from '../../../adapters/postgres/postgres-content.ts'
 import { PostgresReconciliation } from '../../../adapters/postgres/postgres-reconciliation.ts'
 import { migrations } from '../../../adapters/postgres/schema.ts'
 import { SharedHolds } from '../../../adapters/postgres/shared-holds.ts'
@@ -149,6 +150,23 @@ describe('a catalogue in PostgreSQL under failures', needsPostgres, () => {
     })
   })
 
+  test('keeps nothing of a fetch whose last record is removed meanwhile', async () => {
+    await withNode(database, 'here', async node => {
+      await commit(node, [record('whole', { accountId: 'two' })])
+      const { fetchId } = await request(node, record('r1', { status: 'queued' }))
+      const others = holdsIn(node.ledger).length - 1
+      await node.fetches.start(fetchId ?? 0, NOW)
+      const { place } = node.ledger
+      node.ledger.place = async wanted => {
+        await node.records.discard('r1')
+        await node.fetches.dropIfUnneeded(fetchId ?? 0)
+        return place.call(node.ledger, wanted)
+      }
+      await node.fetches.complete(fetchId ?? 0, { ...DAG, ...SIZES })
+      expect([await holdStates(), holdsIn(node.ledger).length, await countOf('fetches')]).toEqual([['used'], others, 0])
+    })
+  })
+
   test('records nothing for an account that is gone', async () => {
     await withNode(database, 'here', async node => {
       const orphan = commit(node, [record('r1', { accountId: 'nobody' })])
@@ -226,6 +244,19 @@ describe('a catalogue in PostgreSQL under failures', needsPostgres, () => {
       const { id } = await holds.stage(0, NOW)
       await database.transaction(sql => holds.void(sql, [id]))
       await expect(use(id)).rejects.toMatchObject({ code: 'UNAVAILABLE' })
+    })
+  })
+
+  test('releases an expired unused hold without a reconciliation', async () => {
+    await withNode(database, 'here', async node => {
+      const { work } = postgresContent(database, node.ledger, { name: 'here', number: 0 })
+      const holds = new SharedHolds(database, node.ledger, 'here', id => id)
+      await holds.place([{ backendId: 0, stagedRootId: await node.stage(0), dag: { ...DAG, ...SIZES }, ends: null }])
+      await work.dropReleased()
+      expect([await holdStates(), holdsIn(node.ledger).length]).toEqual([['placing'], 1])
+      await database.command("UPDATE holds SET placed_at = placed_at - INTERVAL '1 hour'")
+      await work.dropReleased()
+      expect([await holdStates(), holdsIn(node.ledger)]).toEqual([[], []])
     })
   })
 

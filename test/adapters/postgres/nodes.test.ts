@@ -72,7 +72,14 @@ describe('nodes that share a catalogue', needsPostgres, () => {
       clock.advance(ms)
       await beaten.promise
     }
-    const isThere = async () => (await near.all(true)).find(({ id }) => id === 'far')?.isThere
+    const isThere = async () => {
+      const found = await Promise.all([near.all(true), near.list()])
+      const [known, listed] = found.map(nodes => nodes.find(({ id }) => id === 'far')?.isThere)
+      const refusal = await near.retire('near', 'far').catch((error: Error) => error.message)
+      // The first check of a retirement that these nodes do not pass is about their heartbeats.
+      expect([listed, refusal?.includes('is down')]).toEqual([known, !known])
+      return known
+    }
     const silent = "UPDATE nodes SET seen_at = clock_timestamp() - $1::interval WHERE name = 'far'"
     await database.command(silent, ['65 seconds'])
     expect(await isThere()).toBe(false)
