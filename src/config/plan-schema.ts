@@ -26,7 +26,7 @@ export const planSchema = Type.Object(
     ),
     maxFileBytes: limit('Content bytes of one file, inclusive.'),
     maxDirectoryBytes: limit('Content bytes of all files of one directory upload.'),
-    maxDirectoryFiles: limit('Files of one directory upload.'),
+    maxDirectoryFiles: limit('Files of one directory upload; as many directories.'),
     maxStorageBytes: limit('Bytes of all blocks of an account. Each block counts as at least 512 bytes, a DAG once.'),
     maxPins: limit('Live records of an account.'),
     maxKeys: defaulted(

@@ -55,6 +55,19 @@ export const attributeAudits: readonly GatewayAudit[] = [
     },
   },
   {
+    id: 'attributes.archive-version',
+    name: 'MUST NOT confirm a TAR of an earlier version, which had no attributes (RFC 9110, section 8.8.3)',
+    async run(context) {
+      const dir = await pinned(context.world, { mtime: MODIFIED / 1000 })
+      const path = `/ipfs/${dir}?format=tar`
+      const etag = (await get(context, path, 200)).header('etag') ?? ''
+      await get(context, path, 304, { 'if-none-match': etag })
+      for (const earlier of [`W/"${dir}.x-tar"`, `"${dir}.x-tar"`]) {
+        await get(context, path, 200, { 'if-none-match': earlier })
+      }
+    },
+  },
+  {
     id: 'attributes.listing',
     name: 'MUST list mode and time of an entry, only if it stores them (UnixFS, mode and mtime)',
     async run(context) {
@@ -66,6 +79,31 @@ export const attributeAudits: readonly GatewayAudit[] = [
       const mtime = '2021-05-06T07:08:09.000Z'
       assert.deepEqual(await entryOf({ mode: 0o4640, mtime: MODIFIED / 1000 }), { mode: '0640', mtime })
       assert.deepEqual(await entryOf({}), { mode: undefined, mtime: undefined })
+    },
+  },
+  {
+    id: 'attributes.page',
+    name: 'MUST have columns of mode and time in a page only if an entry stores them (UnixFS, mode and mtime)',
+    async run(context) {
+      const columnsOf = async (stored: Stored) => {
+        const dir = await pinned(context.world, stored)
+        const { text } = await get(context, `/ipfs/${dir}/`, 200, { accept: 'text/html' })
+        const cells = [...text.matchAll(/<t[hd][^>]*>([^<]*)<\/t[hd]>/g)].map(([, cell]) => cell)
+        return cells.filter(cell => cell !== '' && !['Name', 'Size', 'CID'].includes(cell ?? ''))
+      }
+      const [mode, mtime] = [0o4640, MODIFIED / 1000]
+      const size = '5 B'
+      const time = ['Modified (UTC)', size, '2021-05-06 07:08:09']
+      assert.deepEqual(await columnsOf({}), [size])
+      assert.deepEqual(await columnsOf({ mode }), ['Mode', size, '0640'])
+      assert.deepEqual(await columnsOf({ mtime }), time)
+      assert.deepEqual(await columnsOf({ mode, mtime }), [
+        'Mode',
+        'Modified (UTC)',
+        size,
+        '0640',
+        '2021-05-06 07:08:09',
+      ])
     },
   },
   {

@@ -60,6 +60,17 @@ describe('limits of a plan', () => {
     })
   })
 
+  test('an upload names no more directories than its plan allows files', async () => {
+    await withPlan('sizes', async ({ engine, account }) => {
+      const nested = (count: number) =>
+        Array.from({ length: count }, (_, i) => ({ kind: 'directory' as const, path: `d${i}` }))
+      expect((await engine.pins.uploadDirectory(nested(3), { account })).created).toBe(true)
+      await expect(engine.pins.uploadDirectory(nested(4), { account })).rejects.toMatchObject(
+        code('DIRECTORY_TOO_LARGE'),
+      )
+    })
+  })
+
   test('the size limit is checked before the quota', async () => {
     await withPlan('tight', async test => {
       await upload(test, 500, 'first')

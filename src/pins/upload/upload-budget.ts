@@ -43,6 +43,7 @@ export class UploadBudget {
   #total = 0
   #file = 0
   #files = 0
+  #directories = 0
   #reserved = 0
 
   constructor(options: UploadBudgetParts) {
@@ -65,10 +66,17 @@ export class UploadBudget {
   startFile(): void {
     this.#file = 0
     this.#files++
-    const { maxDirectoryFiles } = this.#options.plan
-    if (this.#options.isDirectory && maxDirectoryFiles !== null && this.#files > maxDirectoryFiles) {
-      throw new HoldfastError('DIRECTORY_TOO_LARGE', `the plan allows ${maxDirectoryFiles} files in a directory`)
-    }
+    if (this.#options.isDirectory) this.#checkEntries(this.#files, 'files')
+  }
+
+  /**
+   * Counts a directory that the upload names. Directories need no files, so the number of files does not bound them.
+   *
+   * @throws HoldfastError `DIRECTORY_TOO_LARGE`
+   */
+  startDirectory(): void {
+    this.#directories++
+    this.#checkEntries(this.#directories, 'directories')
   }
 
   /** @throws HoldfastError `FILE_TOO_LARGE`, `DIRECTORY_TOO_LARGE` */
@@ -105,6 +113,13 @@ export class UploadBudget {
   release(): void {
     this.#options.reservations.add(this.#options.accountId, -this.#reserved)
     this.#reserved = 0
+  }
+
+  #checkEntries(count: number, kind: 'files' | 'directories'): void {
+    const { maxDirectoryFiles } = this.#options.plan
+    if (maxDirectoryFiles !== null && count > maxDirectoryFiles) {
+      throw new HoldfastError('DIRECTORY_TOO_LARGE', `the plan allows ${maxDirectoryFiles} ${kind} in a directory`)
+    }
   }
 
   #room(): number {

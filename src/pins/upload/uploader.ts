@@ -31,10 +31,13 @@ import type { DirectoryEntries, DirectoryEntry, DirectoryImportOptions, FileUplo
 import type { UploadBudget } from './upload-budget.ts'
 import type { Decided, StagedUpload, UploadStaging } from './upload-staging.ts'
 
-/** `names` is a function if the path is known only after the content. The uploaded directory itself has no names. */
+/**
+ * `names` is a function if the path is known only after the content. The uploaded directory itself has no names.
+ * `isCounted` if a client names the directory, so that the plan bounds it.
+ */
 type StoredEntry = { attributes: StoredAttributes } & (
   | { kind: 'file'; names: string[] | (() => string[]); content: ByteSource }
-  | { kind: 'directory'; names: string[] }
+  | { kind: 'directory'; names: string[]; isCounted?: true }
   | { kind: 'symlink'; names: string[]; target: string }
 )
 
@@ -118,6 +121,7 @@ export class Uploader {
     for await (const entry of inTurns(interruptible(entries, options.signal), options.signal)) {
       const attributes = attributeFields(entry.attributes)
       if (entry.kind === 'directory') {
+        if (entry.isCounted === true) budget.startDirectory()
         listing.addDirectory(entry)
       } else if (entry.kind === 'symlink') {
         listing.builder.addNode(entry.names, await importSymlink(staged, entry.target, attributes))
@@ -257,10 +261,10 @@ function checkedEntry(entry: DirectoryEntry): StoredEntry {
   }
   if (typeof path !== 'string') throw new HoldfastError('VALIDATION', 'entries: each needs a path, a string')
   const attributes = checkedAttributes(entry, `entries: ${path}: `)
-  if (entry.kind === 'directory' && path === '.') return { kind: 'directory', names: [], attributes }
+  if (entry.kind === 'directory' && path === '.') return { kind: 'directory', names: [], isCounted: true, attributes }
   const names = splitEntryPath(path)
   if (entry.kind === 'file') return { kind: 'file', names, content: entry.content, attributes }
-  if (entry.kind === 'directory') return { kind: 'directory', names, attributes }
+  if (entry.kind === 'directory') return { kind: 'directory', names, isCounted: true, attributes }
   if (entry.kind === 'symlink' && typeof entry.target === 'string') {
     return { kind: 'symlink', names, target: entry.target, attributes }
   }

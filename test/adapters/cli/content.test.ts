@@ -161,6 +161,26 @@ test('permissions and times are stored on request, with empty directories', asyn
   expect((await stat(join(out, 'nothing'))).isDirectory()).toBe(true)
 })
 
+test('a single file keeps its permissions and its time, only on request', async () => {
+  const file = join(await makeFiles('single', { 'run.sh': '#!/bin/sh' }), 'run.sh')
+  await chmod(file, 0o6750)
+  const time = new Date(1_604_320_500_000)
+  await utimes(file, time, time)
+  const got = async (...flags: string[]) => {
+    const [{ cid }] = await json('upload', file, ...flags)
+    const out = join(directory.path, `single-${flags.length}-${flags[0] ?? ''}`)
+    await json('get', cid, '--out', out)
+    return stat(out)
+  }
+  const umask = process.umask()
+  const kept = await got('--preserve-mode', '--preserve-mtime')
+  expect([kept.mode & 0o7777, kept.mtimeMs]).toEqual([0o750 & ~umask, time.getTime()])
+  const executable = await got('--preserve-mode')
+  expect([executable.mode & 0o7777, executable.mtimeMs > time.getTime()]).toEqual([0o750 & ~umask, true])
+  const dated = await got('--preserve-mtime')
+  expect([dated.mode & 0o7777, dated.mtimeMs]).toEqual([0o644 & ~umask, time.getTime()])
+})
+
 test('a folder of unsupported names is refused by name', async () => {
   for (const name of ['back\\slash', 'line\nbreak', 'per%22cent']) {
     const root = await makeFiles(`odd-${name.length}`, { [name]: 'x' })

@@ -216,6 +216,44 @@ describe('forms that name another node’s cluster after their files', needsPost
     expect(await kept(a)).toEqual(before)
   })
 
+  test('keep names as bytes, and the attributes of files and directories', async () => {
+    const [there, through] = [await account(), await account()]
+    const before = await kept(a)
+    const name = 'caf\uefe9'
+    const query = '?mode=0640&mtime=1604320500&mtime-nsecs=55555'
+    const folder = (filename: string) => ({
+      name: 'files?mode=0750&mtime=-2',
+      filename,
+      content: '',
+      type: 'application/x-directory',
+    })
+    const large = pseudoRandom(LARGE, 'attributes')
+    const forms: Array<[path: string, parts: Parts]> = [
+      ['/files', [{ name: `file${query}`, filename: name, content: large }, cl('second')]],
+      [
+        '/files/directory-dag',
+        [
+          folder('.'),
+          { name: `files[]${query}`, filename: `sub/${name}`, content: large },
+          folder(`sub/nothing ${name}`),
+          { name: 'files', filename: 'plain', content: 'plain' },
+          folder('sub'),
+          cl('second'),
+        ],
+      ],
+    ]
+    for (const [path, parts] of forms) {
+      const direct = await send(b, there.key, path, parts, { headers: { 'x-cluster': 'second' } })
+      const handed = await send(a, through.key, path, parts)
+      const { uploadId, createdAt, ...expected } = direct.json
+      expect([direct.status, expected.clusterId]).toEqual([201, 'second'])
+      expect(handed).toMatchObject({ status: 201, json: expected })
+      const bare = parts.map(part => ({ ...part, name: part.name.replace(/\?.*/, '') }))
+      expect((await send(b, there.key, path, bare)).json.cid).not.toBe(direct.json.cid)
+    }
+    expect(await kept(a)).toEqual(before)
+  })
+
   test('are refused by the first node if it knows the reason', async () => {
     const [all, narrow] = [await account(), await account('first-only')]
     const before = [await kept(a), await kept(b)]
