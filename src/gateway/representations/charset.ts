@@ -1,6 +1,6 @@
 /// <reference path="../../../tools/html-encoding-sniffer.d.ts" />
 import namedEncoding from 'html-encoding-sniffer'
-import { decodeUtf8, markedEncoding } from './text-type.ts'
+import { beginsAsUtf8, markedEncoding } from './text-type.ts'
 
 const NONE = 'none'
 const XML = new Set(['text/xml', 'text/xsl'])
@@ -17,8 +17,9 @@ const ESCAPES = ['\x1b$', '\x1b(']
  */
 export function charsetOf(type: string, start: Uint8Array, isWhole: boolean): string {
   if (namesEncoding(type, start)) return ''
-  const text = decodeUtf8(start, isWhole)
-  return text === null || ESCAPES.some(sequence => text.includes(sequence)) ? '' : '; charset=utf-8'
+  const bytes = Buffer.from(start.buffer, start.byteOffset, start.byteLength)
+  const isPlain = beginsAsUtf8(start, isWhole) && !ESCAPES.some(sequence => bytes.includes(sequence))
+  return isPlain ? '; charset=utf-8' : ''
 }
 
 function namesEncoding(type: string, start: Uint8Array): boolean {

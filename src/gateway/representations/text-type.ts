@@ -1,3 +1,4 @@
+import { isUtf8 } from 'node:buffer'
 import { beginsAsJson } from './json-prefix.ts'
 
 /** Bytes that text does not contain. ESC switches the alphabet in some encodings. */
@@ -26,13 +27,18 @@ export function readText(start: Uint8Array, isWhole: boolean): string | null {
     return text.includes('\0') ? null : text
   }
   for (const byte of start) if (byte < 32 && BINARY_BYTES.has(byte)) return null
-  return decodeUtf8(start, isWhole) ?? Buffer.from(start).toString('latin1')
+  return decodeUtf8(start, { stream: !isWhole && !isUtf8(start) }) ?? Buffer.from(start).toString('latin1')
 }
 
-/** Decodes UTF-8, whose last character may be truncated. Returns null for other bytes. */
-export function decodeUtf8(start: Uint8Array, isWhole: boolean): string | null {
+/** Checks whether bytes are UTF-8, whose last character may be truncated. Needs no decoder for most text. */
+export function beginsAsUtf8(start: Uint8Array, isWhole: boolean): boolean {
+  return isUtf8(start) || (!isWhole && decodeUtf8(start, { stream: true }) !== null)
+}
+
+/** Returns null for other bytes. */
+function decodeUtf8(start: Uint8Array, options: { stream: boolean }): string | null {
   try {
-    return new TextDecoder('utf-8', { fatal: true }).decode(start, { stream: !isWhole })
+    return new TextDecoder('utf-8', { fatal: true }).decode(start, options)
   } catch {
     return null
   }

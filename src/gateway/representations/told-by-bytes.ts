@@ -17,8 +17,10 @@ export async function contentTypeOf(known: string | null, start: Uint8Array, isW
   return type.startsWith('text/') ? type + charsetOf(type, start, isWhole) : type
 }
 
-async function typeOfBytes(start: Uint8Array, isWhole: boolean): Promise<string> {
-  const latin1 = Buffer.from(start.buffer, start.byteOffset, start.byteLength).toString('latin1')
+async function typeOfBytes(given: Uint8Array, isWhole: boolean): Promise<string> {
+  // A copy, because bytes in pages of their own are read slowly one by one.
+  const start = Buffer.from(given)
+  const latin1 = start.toString('latin1')
   if (/^[\t\n\f\r ]*%PDF-/.test(latin1)) return 'application/pdf'
   const text = readText(start, isWhole)
   // Any text can begin with the letters of a short signature, such as "BM" of a bitmap.
