@@ -9,6 +9,7 @@ import { clusterPromises } from './promises-clusters.ts'
 import { commandPromises } from './promises-commands.ts'
 import { consolePromises } from './promises-console.ts'
 import { doorPromises } from './promises-doors.ts'
+import { filePromises } from './promises-files.ts'
 import { gatewayPromises } from './promises-gateway.ts'
 import { inputPromises } from './promises-input.ts'
 import { ipfsClusterPromises } from './promises-ipfs-cluster.ts'
@@ -364,6 +365,7 @@ export const promises: readonly KeptPromise[] = [
   ...ownerPromises,
   ...pagePromises,
   ...gatewayPromises,
+  ...filePromises,
   ...typePromises,
   ...postgresPromises,
   ...morePostgresPromises,
