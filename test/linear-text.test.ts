@@ -31,12 +31,6 @@ const ALLOWED: Readonly<Record<string, readonly [expression: string, reason: str
   'adapters/node-http/node-handler.ts': [['\\/+$', 'a prefix that the embedding program passes']],
   'adapters/fastify/plugin.ts': [['\\/+$', 'a prefix that the embedding program passes']],
   'adapters/cli/api-settings.ts': [['\\/+$', 'a URL that the user of the command types']],
-  'adapters/cli/completions.ts': [
-    ['^ {2}(--[\\w-]+)(?: ([A-Z]\\S*))?(?: +(.*))?$', "the program's own help"],
-    ['^ {2}([a-z][\\w -]*?(?:, [a-z]+)*) {2,}(.*)$', "the program's own help"],
-    ['--\\S+ \\S+', "the program's own help"],
-    ['^Usage: holdfast \\w+ ([a-z]+(?:\\|[a-z]+)+)$', "the program's own help"],
-  ],
 }
 
 interface Found {

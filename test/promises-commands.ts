@@ -9,7 +9,7 @@ export const commandPromises: readonly KeptPromise[] = [
   {
     promise: 'completions know the flags of the help',
     file: 'adapters/cli/completions.ts',
-    find: '...flags.map(({ name, about }) => ({ name, about }))',
+    find: '...all.map(({ name, about }) => ({ name, about }))',
     replace: '',
     test: { file: completion, name: 'suggests after' },
   },

@@ -125,7 +125,7 @@ export const doorPromises: readonly KeptPromise[] = [
   {
     promise: 'a misspelt flag is refused with its likeness',
     file: 'adapters/cli/arguments.ts',
-    find: 'suggestion(unknown, Object.keys(options), ',
+    find: "suggestion(unknown, [...Object.keys(options), 'help'], ",
     replace: 'suggestion(unknown, [], ',
     test: { file: commandLine, name: 'a misspelt flag names the flag that it resembles' },
   },

@@ -1,33 +1,24 @@
 import { type ClientOptions, HoldfastClient, type JsonObject } from '../client/index.ts'
-import { API_FLAGS, type ApiFlag, type ApiSettings, readApiSettings } from './api-settings.ts'
-import { type Arguments, type Grammar, readArguments } from './arguments.ts'
+import { type ApiSettings, readApiSettings } from './api-settings.ts'
+import type { API_FLAGS, Flags } from './command-spec.ts'
 import { endWithReader } from './output.ts'
 import type { Environment } from './settings.ts'
 
-export interface ApiWork<Name extends string, List extends string, Switch extends string>
-  extends Arguments<Name | ApiFlag, List, Switch | 'json'> {
+export interface ApiAccess {
   client: HoldfastClient
   settings: ApiSettings
   json: boolean
 }
 
-/** Runs a command that uses the API. Returns false if `--help` was given. */
-export async function withApi<Name extends string, List extends string = never, Switch extends string = never>(
-  args: readonly string[],
+/** Runs a command that uses the API. */
+export async function withApi<G extends { flags: Flags<typeof API_FLAGS> }>(
+  given: G,
   env: Environment,
-  grammar: Grammar<Name, List, Switch>,
-  work: (work: ApiWork<Name, List, Switch>) => Promise<void>,
-): Promise<boolean> {
-  const given = readArguments(args, {
-    ...grammar,
-    values: [...grammar.values, ...API_FLAGS],
-    switches: [...(grammar.switches ?? []), 'json'],
-  })
-  if (given === null) return false
+  work: (work: G & ApiAccess) => Promise<void>,
+): Promise<void> {
   endWithReader()
   const settings = readApiSettings(given.flags, env)
-  await work({ ...given, client: connect(settings), settings, json: given.switches.has('json') })
-  return true
+  await work({ ...given, client: connect(settings), settings, json: given.flags.json })
 }
 
 export function connect(settings: ApiSettings, options: Pick<ClientOptions, 'fetch'> = {}): HoldfastClient {

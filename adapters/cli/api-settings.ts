@@ -1,9 +1,9 @@
-import { type Flags, usageError } from './arguments.ts'
+import { usageError } from './arguments.ts'
+import type { API_FLAGS, Flags } from './command-spec.ts'
 import { readLogin } from './saved-login.ts'
 import type { Environment } from './settings.ts'
 
-export const API_FLAGS = ['api', 'key'] as const
-export type ApiFlag = (typeof API_FLAGS)[number]
+type ApiFlags = Pick<Flags<typeof API_FLAGS>, 'api' | 'key'>
 
 export interface ApiSettings {
   /** URL of the API, without a trailing slash. */
@@ -20,7 +20,7 @@ const BASE_PATH = '/api/v3'
  * never goes to another server.
  * @throws HoldfastError `VALIDATION` if the base is not a URL, or if there is no key
  */
-export function readApiSettings(flags: Flags<ApiFlag>, env: Environment): ApiSettings {
+export function readApiSettings(flags: ApiFlags, env: Environment): ApiSettings {
   const given = (flags.key ?? env.HOLDFAST_API_KEY ?? '').trim()
   const saved = given === '' ? readLogin(env) : null
   const base = apiBase(flags, env, saved?.api)
@@ -30,13 +30,13 @@ export function readApiSettings(flags: Flags<ApiFlag>, env: Environment): ApiSet
 }
 
 /** Returns the flag or variable that has the key, or null if only a saved login can have it. */
-export function keySource(flags: Flags<ApiFlag>, env: Environment): string | null {
+export function keySource(flags: ApiFlags, env: Environment): string | null {
   if (flags.key !== undefined) return '--key'
   return (env.HOLDFAST_API_KEY ?? '').trim() === '' ? null : 'HOLDFAST_API_KEY'
 }
 
 /** Returns the base of the API. @throws HoldfastError `VALIDATION` if it is not a URL */
-export function apiBase(flags: Flags<'api'>, env: Environment, fallback = DEFAULT_API): string {
+export function apiBase(flags: Pick<ApiFlags, 'api'>, env: Environment, fallback = DEFAULT_API): string {
   const source = flags.api === undefined ? 'HOLDFAST_API' : '--api'
   return parseBase(flags.api ?? (env.HOLDFAST_API || fallback), source)
 }

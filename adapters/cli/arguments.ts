@@ -1,29 +1,11 @@
 import { type ParseArgsOptionDescriptor, parseArgs } from 'node:util'
 import { HoldfastError } from '../../src/domain/errors.ts'
 import { suggestion } from '../../src/domain/near-names.ts'
+import type { CommandSpec, Flag, Words } from './command-spec.ts'
 
-/** Values of a command's flags by name. Every flag except `help` takes a value. */
-export type Flags<Name extends string> = { [name in Name]?: string }
+type Values = Record<string, string | boolean | readonly (string | boolean)[] | undefined>
 
-export type CommonFlag = 'data-dir' | 'config'
-
-export interface Grammar<Name extends string, List extends string, Switch extends string> {
-  /** Flags `--name value` that may occur once. */
-  values: readonly Name[]
-  /** Flags `--name value` that may be repeated. */
-  lists?: readonly List[]
-  /** Flags `--name` without a value. */
-  switches?: readonly Switch[]
-  /** Arguments without a flag. Default: none. */
-  words?: { what: string; min: number; max: number }
-}
-
-export interface Arguments<Name extends string, List extends string, Switch extends string> {
-  flags: Flags<Name>
-  lists: { readonly [name in List]: readonly string[] }
-  switches: ReadonlySet<Switch>
-  words: readonly string[]
-}
+const NO_WORDS: Words = { what: '', min: 0, max: 0 }
 
 /** Creates the error for arguments that the help of the command explains. */
 function grammarError(message: string): HoldfastError {
@@ -36,55 +18,39 @@ export function usageError(message: string): HoldfastError {
 }
 
 /**
- * Parses arguments. `--` ends the flags. Returns null if `--help` was given.
- * @throws HoldfastError `VALIDATION` for arguments that the grammar does not allow
+ * Parses the arguments of a command. `--` ends the flags. The flags have the types of `Flags` for the command.
+ * @throws HoldfastError `VALIDATION` for arguments that the command does not allow, and without a required one
  */
-export function readArguments<Name extends string, List extends string = never, Switch extends string = never>(
+export function readArguments(
   args: readonly string[],
-  grammar: Grammar<Name, List, Switch>,
-): Arguments<Name, List, Switch> | null {
-  const { values: names, lists = [], switches = [], words = { what: '', min: 0, max: 0 } } = grammar
-  const options: Record<string, ParseArgsOptionDescriptor> = { help: { type: 'boolean', short: 'h' } }
-  for (const name of names) options[name] = { type: 'string' }
-  for (const name of lists) options[name] = { type: 'string', multiple: true }
-  for (const name of switches) options[name] = { type: 'boolean' }
+  { flags: table, words = NO_WORDS }: Pick<CommandSpec, 'flags' | 'words'>,
+): { flags: Values; words: readonly string[] } {
+  const entries = Object.entries(table)
+  const options: Record<string, ParseArgsOptionDescriptor> = {}
+  for (const [name, { value, many = false, alias }] of entries) {
+    const option = { type: value === undefined ? ('boolean' as const) : ('string' as const), multiple: many }
+    options[name] = option
+    if (alias !== undefined) options[alias] = option
+  }
   const { values, positionals } = parse(args, options)
-  if (values.help === true) return null
   const extra = positionals[words.max]
   if (extra !== undefined) throw grammarError(`unexpected argument ${extra}`)
   if (positionals.length < words.min) throw grammarError(`${words.what} is needed`)
-  const flags: Flags<Name> = {}
-  for (const name of names) {
-    const value = values[name]
-    if (typeof value === 'string') flags[name] = value
-  }
-  const given = lists.map(name => [name, (values[name] ?? []) as readonly string[]])
-  return {
-    flags,
-    lists: Object.fromEntries(given) as { [name in List]: readonly string[] },
-    switches: new Set(switches.filter(name => values[name] === true)),
-    words: positionals,
-  }
+  const flags = entries.map(([name, flag]) => [name, readFlag(values, name, flag)] as const)
+  return { flags: Object.fromEntries(flags.filter(([, value]) => value !== undefined)), words: positionals }
 }
 
-/**
- * Parses flags that all have a value. Returns null if `--help` was given.
- * @throws HoldfastError `VALIDATION` for a flag that is not in `names`
- */
-export function readFlags<Name extends string>(args: readonly string[], names: readonly Name[]): Flags<Name> | null {
-  return readArguments(args, { values: names })?.flags ?? null
-}
-
-/** Throws a HoldfastError `VALIDATION` if the flag is missing or empty. */
-export function requireFlag<Name extends string>(flags: Flags<Name>, name: Name): string {
-  const value = flags[name]
-  if (value === undefined || value.trim() === '') throw grammarError(`--${name} is needed`)
-  return value
+function readFlag(values: Values, name: string, { value, many, required, alias = name }: Flag): Values[string] {
+  if (value === undefined) return values[name] === true
+  if (many) return values[name] ?? []
+  const given = values[alias] ?? values[name]
+  if (required && (typeof given !== 'string' || given.trim() === '')) throw grammarError(`--${name} is needed`)
+  return given
 }
 
 /** Splits the value of a flag at its commas. */
-export function listFlag<Name extends string>(flags: Flags<Name>, name: Name): string[] | undefined {
-  return flags[name]
+export function splitList(text: string | undefined): string[] | undefined {
+  return text
     ?.split(',')
     .map(item => item.trim())
     .filter(item => item !== '')
@@ -98,6 +64,6 @@ function parse(args: readonly string[], options: Record<string, ParseArgsOptionD
     const message = error instanceof Error ? error.message : String(error)
     const [, unknown] = /^Unknown option '--([^']+)'/.exec(message) ?? []
     if (unknown === undefined) throw grammarError(message.split(/\.\s|\n/, 1)[0] ?? message)
-    throw grammarError(`unknown flag --${unknown}${suggestion(unknown, Object.keys(options), '--')}`)
+    throw grammarError(`unknown flag --${unknown}${suggestion(unknown, [...Object.keys(options), 'help'], '--')}`)
   }
 }

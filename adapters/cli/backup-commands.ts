@@ -2,23 +2,19 @@ import { resolve } from 'node:path'
 import { checkBackup, compactDatabase, HoldfastError, restoreBackup } from '../../src/index.ts'
 import type { JsonObject } from '../client/index.ts'
 import { listOf, numberOf, textOf } from './api-command.ts'
-import { readArguments, requireFlag, usageError } from './arguments.ts'
+import { usageError } from './arguments.ts'
+import type { GivenTo } from './command-table.ts'
 import { endWithReader, print, printJson } from './output.ts'
 import { withOwnerNode } from './owner-node.ts'
 import { countOf, formatBytes, printable } from './printed-text.ts'
 import { ProgressBar } from './progress-bar.ts'
 import { type Environment, readDirectorySettings } from './settings.ts'
 
-export function runBackup(args: readonly string[], env: Environment): Promise<boolean> {
-  const grammar = {
-    values: ['keys', 'rate'],
-    switches: ['force'],
-    words: { what: 'a directory', min: 1, max: 1 },
-  } as const
-  return withOwnerNode(args, env, grammar, async ({ node, flags, switches, words: [directory = ''], json }) => {
+export function runBackup(given: GivenTo<'backup'>, env: Environment): Promise<void> {
+  return withOwnerNode(given, env, async ({ node, flags, words: [directory = ''], json }) => {
     const bar = new ProgressBar('backing up', null)
     const keys = flags.keys === undefined ? undefined : resolve(flags.keys)
-    const target = { directory: resolve(directory), keys, force: switches.has('force'), bytesPerSecond: rateOf(flags) }
+    const target = { directory: resolve(directory), keys, force: flags.force, bytesPerSecond: rateOf(flags) }
     const outcome = await node.backup(target, bytes => bar.update(bytes)).finally(() => bar.end())
     const missing = Array.isArray(outcome.missing) ? outcome.missing : []
     if (json) printJson(outcome)
@@ -54,16 +50,10 @@ function rateOf({ rate }: { rate?: string }): number | undefined {
 }
 
 /** Runs `backup check`. Fails if the backup is incomplete. */
-export async function checkBackupCommand(args: readonly string[], env: Environment): Promise<boolean> {
-  const given = readArguments(args, {
-    values: ['keys', 'rate', 'data-dir', 'config'],
-    switches: ['repair', 'json'],
-    words: { what: 'the directory of a backup', min: 1, max: 1 },
-  })
-  if (given === null) return false
+export async function checkBackupCommand(given: GivenTo<'backup check'>, env: Environment): Promise<void> {
   endWithReader()
   const [backup = ''] = given.words
-  const isRepaired = given.switches.has('repair')
+  const isRepaired = given.flags.repair
   if (!isRepaired && given.flags['data-dir'] !== undefined) throw usageError('--data-dir requires --repair')
   const repairFrom = isRepaired ? readDirectorySettings(given.flags, env).dataDir : undefined
   const bar = new ProgressBar('checking', null)
@@ -74,23 +64,22 @@ export async function checkBackupCommand(args: readonly string[], env: Environme
     bytesPerSecond: rateOf(given.flags),
     onProgress: ({ bytes }) => bar.update(bytes),
   }).finally(() => bar.end())
-  if (given.switches.has('json')) printJson({ ...checked })
+  if (given.flags.json) printJson({ ...checked })
   else {
     const amount = `${countOf(checked.blocks, 'block')}, ${formatBytes(checked.bytes)} read, ${checked.repaired} repaired`
     print(`${checked.directory}  of ${checked.createdAt}: ${amount}`)
     for (const { what, problem } of checked.problems) print(printable(`${what}  ${problem}`))
   }
-  if (checked.problemCount === 0) return true
+  if (checked.problemCount === 0) return
   const remedy = 'use --repair with the data directory, or back up again'
   throw new HoldfastError('BACKUP_UNUSABLE', `${countOf(checked.problemCount, 'problem')}: ${remedy}`)
 }
 
 /** Runs `reconcile`. Fails if inconsistencies remain. */
-export function reconcile(args: readonly string[], env: Environment): Promise<boolean> {
-  const grammar = { values: [], switches: ['dry-run', 'force'] } as const
-  return withOwnerNode(args, env, grammar, async ({ node, switches, json }) => {
-    const dryRun = switches.has('dry-run')
-    const outcome = await node.reconcile({ dryRun, force: switches.has('force') })
+export function reconcile(given: GivenTo<'reconcile'>, env: Environment): Promise<void> {
+  return withOwnerNode(given, env, async ({ node, flags, json }) => {
+    const dryRun = flags['dry-run']
+    const outcome = await node.reconcile({ dryRun, force: flags.force })
     const found = Object.entries((outcome.found ?? {}) as JsonObject)
     if (json) {
       printJson(outcome)
@@ -107,36 +96,27 @@ export function reconcile(args: readonly string[], env: Environment): Promise<bo
   })
 }
 
-export async function compact(args: readonly string[], env: Environment): Promise<boolean> {
-  const given = readArguments(args, { values: ['data-dir', 'config'], switches: ['json'] })
-  if (given === null) return false
+export async function compact(given: GivenTo<'compact'>, env: Environment): Promise<void> {
   const { dataDir } = readDirectorySettings(given.flags, env)
   const { before, after } = await compactDatabase(dataDir)
-  if (given.switches.has('json')) printJson({ before, after })
+  if (given.flags.json) printJson({ before, after })
   else print(`database ${formatBytes(before)}, now ${formatBytes(after)}`)
-  return true
 }
 
-export async function restore(args: readonly string[], _env: Environment): Promise<boolean> {
-  const given = readArguments(args, {
-    values: ['data-dir', 'keys'],
-    switches: ['same-node', 'partial', 'json'],
-    words: { what: 'the directory of a backup', min: 1, max: 1 },
-  })
-  if (given === null) return false
+export async function restore(given: GivenTo<'restore'>, _env: Environment): Promise<void> {
   endWithReader()
   const [backup = ''] = given.words
-  const dataDir = requireFlag(given.flags, 'data-dir')
+  const dataDir = given.flags['data-dir']
   const bar = new ProgressBar('restoring', null)
   const restored = await restoreBackup({
     backup,
     dataDir,
     keys: given.flags.keys,
-    sameNode: given.switches.has('same-node'),
-    partial: given.switches.has('partial'),
+    sameNode: given.flags['same-node'],
+    partial: given.flags.partial,
     onProgress: ({ bytes }) => bar.update(bytes),
   }).finally(() => bar.end())
-  if (given.switches.has('json')) {
+  if (given.flags.json) {
     printJson(restored)
   } else {
     print(`${restored.dataDir}  ${countOf(restored.blocks, 'block')}, ${formatBytes(restored.bytes)}, checked`)
@@ -147,5 +127,4 @@ export async function restore(args: readonly string[], _env: Environment): Promi
   if (restored.damaged.length > 0) {
     throw new HoldfastError('BLOCK_DAMAGED', `${countOf(restored.damaged.length, 'block')} could not be restored`)
   }
-  return true
 }

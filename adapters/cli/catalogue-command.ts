@@ -1,14 +1,13 @@
 import { type MovedCatalogue, moveCatalogue } from '../../src/index.ts'
-import { readArguments, usageError } from './arguments.ts'
+import { usageError } from './arguments.ts'
+import type { GivenTo } from './command-table.ts'
 import { print, printJson } from './output.ts'
 import { countOf } from './printed-text.ts'
 import { ProgressBar } from './progress-bar.ts'
 import { serverAdapters } from './server-adapters.ts'
 import { type Environment, readDirectorySettings } from './settings.ts'
 
-export async function moveToDatabase(args: readonly string[], env: Environment): Promise<boolean> {
-  const given = readArguments(args, { values: ['to', 'data-dir', 'config'], switches: ['json'] })
-  if (given === null) return false
+export async function moveToDatabase(given: GivenTo<'catalogue move'>, env: Environment): Promise<void> {
   const { dataDir, config } = readDirectorySettings(given.flags, env)
   const to = given.flags.to ?? config.database
   if (to === undefined) throw usageError('--to is needed, or database in the configuration')
@@ -19,9 +18,8 @@ export async function moveToDatabase(args: readonly string[], env: Environment):
     catalogue: serverAdapters.catalogue,
     onProgress: ({ rows }) => bar.update(rows),
   }).finally(() => bar.end())
-  if (given.switches.has('json')) printJson({ ...moved })
+  if (given.flags.json) printJson({ ...moved })
   else for (const line of linesOf(moved)) print(line)
-  return true
 }
 
 function linesOf({ copied, removed }: MovedCatalogue): string[] {

@@ -1,11 +1,11 @@
 import { isHoldfastError } from '../../src/domain/errors.ts'
 import { nearestName } from '../../src/domain/near-names.ts'
 import { VERSION } from '../../src/domain/version.ts'
-import { ALIASES } from './aliases.ts'
-import { usageError } from './arguments.ts'
-import { COMMANDS } from './commands.ts'
+import { readArguments, usageError } from './arguments.ts'
+import { ALIASES, COMMAND_TABLE, type CommandName, type GivenTo, GROUPS, isCommand, SECTIONS } from './command-table.ts'
+import { COMMANDS, type Command } from './commands.ts'
 import { describeError, isRefusal } from './failure.ts'
-import { HELP, type HelpTopic } from './help.ts'
+import { helpOf } from './help.ts'
 import { print } from './output.ts'
 import type { Environment } from './settings.ts'
 
@@ -22,27 +22,36 @@ export async function runCommandLine(args: readonly string[], env: Environment):
     }
     const { topic, rest } = findTopic(args.length === 0 ? ['--help'] : args)
     if (topic !== '') help = `holdfast ${topic} --help`
-    const command = wantsHelp(rest) ? undefined : await COMMANDS.get(topic)?.()
-    if (command === undefined && !wantsHelp(rest)) throw unknownCommand(topic, rest, help)
-    const done = command !== undefined && (await command(rest, env))
-    if (!done) print(HELP[topic])
+    if (wantsHelp(rest)) print(helpOf(topic))
+    else if (isCommand(topic)) await runCommand(topic, rest, env)
+    else throw unknownCommand(topic, rest, help)
     return 0
   } catch (error) {
     return report(error, help)
   }
 }
 
+async function runCommand<Name extends CommandName>(
+  name: Name,
+  args: readonly string[],
+  env: Environment,
+): Promise<void> {
+  const given = readArguments(args, COMMAND_TABLE[name])
+  const command: Command<Name> = await COMMANDS[name]()
+  // The arguments have the types that the entry of the command gives them.
+  await command(given as unknown as GivenTo<Name>, env)
+}
+
 /** Finds the topic of the arguments. Treats `help COMMAND` like `COMMAND --help`. */
-function findTopic([first = '', ...others]: readonly string[]): { topic: HelpTopic; rest: readonly string[] } {
+function findTopic([first = '', ...others]: readonly string[]): { topic: string; rest: readonly string[] } {
   if (first === 'help') {
     const { topic, rest } = findTopic(others)
     return { topic, rest: [...rest, ...(rest.length === 0 ? ['--help'] : [])] }
   }
-  const alias = Object.hasOwn(ALIASES, first) ? ALIASES[first] : undefined
-  const args = first === '' ? [] : [alias ?? first, ...others]
+  const args = first === '' ? [] : [ALIASES.get(first) ?? first, ...others]
   for (const length of [2, 1]) {
     const name = args.slice(0, length).join(' ')
-    if (name !== '' && isTopic(name)) return { topic: name, rest: args.slice(length) }
+    if (isCommand(name) || GROUPS.has(name)) return { topic: name, rest: args.slice(length) }
   }
   return { topic: '', rest: args }
 }
@@ -52,19 +61,13 @@ function wantsHelp(args: readonly string[]): boolean {
   return (end === -1 ? args : args.slice(0, end)).some(arg => arg === '--help' || arg === '-h')
 }
 
-function unknownCommand(topic: HelpTopic, [typed, next = '']: readonly string[], help: string): Error {
+function unknownCommand(topic: string, [typed, next = '']: readonly string[], help: string): Error {
   if (typed === undefined) return usageError(`a command is needed, see ${help}`)
   if (typed.startsWith('-')) return usageError(`a command is needed before ${typed}, see ${help}`)
   const name = `${topic} ${typed}`.trim()
-  const inGroup = [...COMMANDS.keys()].filter(each => each.startsWith(`${name} `))
-  if (inGroup.length > 0 && next === '') return usageError(`a command is needed: ${inGroup.join(', ')}`)
-  const names = [...Object.keys(HELP), ...Object.keys(ALIASES)]
+  const names = [...SECTIONS.flatMap(({ commands }) => commands), ...GROUPS, ...ALIASES.keys()]
   const near = nearestName(`${name} ${next}`, names) ?? nearestName(name, names)
   return usageError(`unknown command ${name}${near === undefined ? '' : `, did you mean ${near}?`}, see ${help}`)
-}
-
-function isTopic(name: string): name is HelpTopic {
-  return Object.hasOwn(HELP, name)
 }
 
 function report(error: unknown, help: string): number {

@@ -1,4 +1,5 @@
-import { readArguments, usageError } from './arguments.ts'
+import { usageError } from './arguments.ts'
+import type { GivenTo } from './command-table.ts'
 import { bashScript, fishScript, zshScript } from './completion-scripts.ts'
 import { completionTable } from './completions.ts'
 import { print } from './output.ts'
@@ -6,13 +7,10 @@ import { print } from './output.ts'
 const SCRIPTS = { bash: bashScript, zsh: zshScript, fish: fishScript }
 
 /** Prints the script that completes commands and flags in a shell. */
-export async function completion(args: readonly string[]): Promise<boolean> {
-  const given = readArguments(args, { values: [], words: { what: 'bash, zsh or fish', min: 1, max: 1 } })
-  if (given === null) return false
+export async function completion(given: GivenTo<'completion'>): Promise<void> {
   const [shell = ''] = given.words
   if (!isShell(shell)) throw usageError(`the shell must be bash, zsh or fish, not ${shell}`)
   print(SCRIPTS[shell](completionTable()))
-  return true
 }
 
 function isShell(name: string): name is keyof typeof SCRIPTS {

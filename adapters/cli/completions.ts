@@ -1,11 +1,11 @@
-import { ALIASES } from './aliases.ts'
-import { HELP } from './help.ts'
+import type { Flag } from './command-spec.ts'
+import { ALIASES, COMMAND_TABLE, type CommandName, commandsOf, GROUPS, isCommand, SECTIONS } from './command-table.ts'
 
-/** Words that can follow a topic of the help. */
+/** Words that can follow a command, a group of commands, or the program itself. */
 export interface Completions {
-  /** Words of the topic, with those of its aliases: `upload`, `account create`. Empty for the program itself. */
+  /** Words of the command, with its aliases: `upload`, `account create`. Empty for the program itself. */
   topics: readonly string[]
-  /** Flags and commands, with what the help says about them. */
+  /** Flags and commands, with their meaning. */
   choices: readonly { name: string; about: string }[]
   /** Flags whose value is a path. */
   pathFlags: readonly string[]
@@ -14,53 +14,60 @@ export interface Completions {
   takesPaths: boolean
 }
 
-const FLAG = /^ {2}(--[\w-]+)(?: ([A-Z]\S*))?(?: +(.*))?$/gm
-const COMMAND = /^ {2}([a-z][\w -]*?(?:, [a-z]+)*) {2,}(.*)$/gm
-const PATH = /^(PATH|FILE|DIR)\b/
+const PATH = /^(PATH|FILE|DIR)$/
+const NO_FLAGS = { pathFlags: [], valueFlags: [], takesPaths: false }
+const HELP = { name: 'help', about: 'Show the help of a command' }
 
-/** Reads the completions of every topic from the help texts, so that both always agree. */
+/** Returns the completions of every topic. */
 export function completionTable(): Completions[] {
-  const commands = [...HELP[''].matchAll(COMMAND)].flatMap(([, names = '', about = '']) =>
-    names.split(', ').map(name => ({ name, about })),
-  )
-  const help = { name: 'help', about: 'Show the help of a command' }
-  const topics = [...new Set([...Object.keys(HELP), ...commands.map(({ name }) => firstOf(name))])]
-  return topics.map(topic => {
-    const text = Object.hasOwn(HELP, topic) ? HELP[topic as keyof typeof HELP] : ''
-    const below = commands.filter(({ name }) => name.startsWith(`${topic} `))
-    const inside =
-      topic === ''
-        ? [...firstWords(commands), help]
-        : below.length > 0
-          ? below.map(({ name, about }) => ({ name: name.slice(topic.length + 1), about }))
-          : wordsOf(text)
-    const flags = [...text.matchAll(FLAG)].map(([, name = '', value = '', about = '']) => ({ name, value, about }))
-    const aliases = Object.keys(ALIASES).filter(alias => ALIASES[alias] === topic)
+  const names = SECTIONS.flatMap(({ commands }) => commands)
+  const groups = [...GROUPS].filter(group => !isCommand(group))
+  return [
+    { topics: [''], choices: [...firstWords(names), HELP], ...NO_FLAGS },
+    ...groups.map(group => ({ topics: [group], choices: wordsBelow(group), ...NO_FLAGS })),
+    ...names.map(ofCommand),
+  ]
+}
+
+function ofCommand(name: CommandName): Completions {
+  const { flags, words, aliases = [] } = COMMAND_TABLE[name]
+  const all = Object.entries<Flag>({ ...flags, help: { about: 'this text' } }).map(([flag, { value, about }]) => ({
+    name: `--${flag}`,
+    about,
+    value,
+  }))
+  const named = (isWanted: (value: string) => boolean): string[] =>
+    all.filter(({ value }) => value !== undefined && isWanted(value)).map(flag => flag.name)
+  return {
+    topics: [name, ...aliases],
+    choices: [
+      ...wordsBelow(name),
+      ...(words?.choices ?? []).map(word => ({ name: word, about: '' })),
+      ...all.map(({ name, about }) => ({ name, about })),
+    ],
+    pathFlags: named(value => PATH.test(value)),
+    valueFlags: named(value => !PATH.test(value)),
+    takesPaths: words?.arePaths === true,
+  }
+}
+
+function wordsBelow(group: string): Completions['choices'] {
+  return commandsOf(group).map(name => ({ name: name.slice(group.length + 1), about: COMMAND_TABLE[name].about }))
+}
+
+/** Returns each first word once. A group is described by its commands. */
+function firstWords(names: readonly CommandName[]): Completions['choices'] {
+  const words = new Set([...names.map(name => name.split(' ', 1)[0] ?? ''), ...ALIASES.keys()])
+  return [...words].map(name => {
+    const command = ALIASES.get(name) ?? name
+    const about = isCommand(command) ? COMMAND_TABLE[command].about : undefined
     return {
-      topics: [topic, ...aliases],
-      choices: [...inside, ...flags.map(({ name, about }) => ({ name, about }))],
-      pathFlags: flags.filter(({ value }) => PATH.test(value)).map(({ name }) => name),
-      valueFlags: flags.filter(({ value }) => value !== '' && !PATH.test(value)).map(({ name }) => name),
-      takesPaths: /^Usage: holdfast [^\n]*? (PATH|FILE|DIR|BACKUP)\b/.test(text.replace(/--\S+ \S+/g, '')),
+      name,
+      about:
+        about ??
+        wordsBelow(name)
+          .map(below => below.name)
+          .join(', '),
     }
   })
-}
-
-/** Returns each first word once. A word of several commands describes them by their names. */
-function firstWords(commands: Completions['choices']): Completions['choices'] {
-  const groups = Map.groupBy(commands, ({ name }) => firstOf(name))
-  return [...groups].map(([name, rows]) => {
-    const own = rows.find(row => row.name === name)
-    return own ?? { name, about: rows.map(row => row.name.slice(name.length + 1)).join(', ') }
-  })
-}
-
-/** Returns the words that the first line allows: `holdfast completion bash|zsh|fish`. */
-function wordsOf(text: string): Completions['choices'] {
-  const [, words = ''] = /^Usage: holdfast \w+ ([a-z]+(?:\|[a-z]+)+)$/m.exec(text) ?? []
-  return words === '' ? [] : words.split('|').map(name => ({ name, about: '' }))
-}
-
-function firstOf(name: string): string {
-  return name.split(' ', 1)[0] ?? ''
 }

@@ -1,20 +1,18 @@
 import { HoldfastError, replaceDataKey } from '../../src/index.ts'
-import { readArguments } from './arguments.ts'
+import type { GivenTo } from './command-table.ts'
 import { print, printJson } from './output.ts'
 import { serverAdapters } from './server-adapters.ts'
 import { type Environment, readDirectorySettings } from './settings.ts'
 
-export async function replaceKey(args: readonly string[], env: Environment): Promise<boolean> {
-  const given = readArguments(args, { values: ['data-dir', 'config'], switches: ['forget-secrets', 'json'] })
-  if (given === null) return false
+export async function replaceKey(given: GivenTo<'data-key replace'>, env: Environment): Promise<void> {
   const { dataDir, config } = readDirectorySettings(given.flags, env)
-  const forgetSecrets = given.switches.has('forget-secrets')
+  const forgetSecrets = given.flags['forget-secrets']
   const lost = await replaceDataKey(dataDir, {
     forgetSecrets,
     database: config.database,
     catalogue: serverAdapters.catalogue,
   })
-  if (given.switches.has('json')) printJson({ ...lost })
+  if (given.flags.json) printJson({ ...lost })
   else {
     print(`data.key ${lost.problem}; these secrets cannot be opened:`)
     print(`  second factors: ${listOf(lost.secondFactors)}`)
@@ -22,7 +20,7 @@ export async function replaceKey(args: readonly string[], env: Environment): Pro
     print(`  private keys of the node: ${listOf(lost.privateKeys)}`)
     if (lost.replaced) print('dropped all of them, and created a new data.key')
   }
-  if (lost.replaced) return true
+  if (lost.replaced) return
   throw new HoldfastError('CONFLICT', 'nothing was changed: --forget-secrets drops them and creates a new data.key')
 }
 

@@ -1,6 +1,6 @@
 import { checkConfig, HoldfastError, isHoldfastError } from '../../src/index.ts'
-import { type Arguments, readArguments } from './arguments.ts'
 import { type CheckResult, fault, fine, warning } from './check-result.ts'
+import type { GivenTo } from './command-table.ts'
 import { checkBackups } from './doctor-backup.ts'
 import { checkClockBehind, checkClusterDirectory, checkDataDirectory } from './doctor-disk.ts'
 import { checkFreePorts, checkGatewayPort, checkNetworkPorts } from './doctor-ports.ts'
@@ -12,28 +12,18 @@ import { countOf, formatBytes, formatTable } from './printed-text.ts'
 import { serverAdapters } from './server-adapters.ts'
 import { type Environment, LEAST_MEMORY_BYTES, readServerSettings, type ServerSettings } from './settings.ts'
 
-const GRAMMAR = {
-  values: ['host', 'port', 'gateway-port', 'data-dir', 'config', 'key'],
-  lists: ['backup'],
-  switches: ['json'],
-} as const
-type Given = Arguments<(typeof GRAMMAR.values)[number], 'backup', 'json'>
-
 /** Checks the configuration, the machine and the running server, and changes nothing. */
-export async function doctor(args: readonly string[], env: Environment): Promise<boolean> {
-  const given = readArguments(args, GRAMMAR)
-  if (given === null) return false
+export async function doctor(given: GivenTo<'doctor'>, env: Environment): Promise<void> {
   endWithReader()
   const findings = await examine(given, env)
-  if (given.switches.has('json')) for (const finding of findings) printJson(finding)
+  if (given.flags.json) for (const finding of findings) printJson(finding)
   else print(formatTable(findings.map(rowOf)))
   const faults = findings.filter(({ level }) => level === 'fault').length
   if (faults > 0) throw new HoldfastError('CONFLICT', `${countOf(faults, 'fault')} found`)
-  return true
 }
 
 /** Resolves the settings as `serve` does. A wrong setting is a finding, and the only one. */
-async function examine({ flags, lists }: Given, env: Environment): Promise<CheckResult[]> {
+async function examine({ flags }: GivenTo<'doctor'>, env: Environment): Promise<CheckResult[]> {
   try {
     const settings = readServerSettings(flags, env)
     const { disk, clusters = [] } = await checkConfig(settings.config, 'config', serverAdapters.adapters)
@@ -51,7 +41,7 @@ async function examine({ flags, lists }: Given, env: Environment): Promise<Check
       checkClockBehind(dataDir, Date.now()),
       trust(settings),
       checkSignIn(settings, env),
-      checkBackups([...lists.backup, ...(config.backupRoots ?? [])], Date.now()),
+      checkBackups([...flags.backup, ...(config.backupRoots ?? [])], Date.now()),
     ])
     return parts.flat()
   } catch (error) {

@@ -4,6 +4,7 @@ import { HoldfastError, isHoldfastError } from '../../src/domain/errors.ts'
 import type { HoldfastClient, ListedUpload } from '../client/index.ts'
 import { withApi } from './api-command.ts'
 import { usageError } from './arguments.ts'
+import type { GivenTo } from './command-table.ts'
 import { type ExportedRecord, exportEntry, exportHeader } from './export-file.ts'
 import { print, printJson } from './output.ts'
 import { countOf, formatBytes } from './printed-text.ts'
@@ -11,14 +12,9 @@ import type { Environment } from './settings.ts'
 import { writeWhole } from './whole-file.ts'
 
 /** Runs `export`: writes content, names, metadata and timelocks of pins to a CAR that `import` can read. */
-export function exportPins(args: readonly string[], env: Environment): Promise<boolean> {
-  const grammar = {
-    values: ['out'],
-    switches: ['all'],
-    words: { what: '', min: 0, max: 1 },
-  } as const
-  return withApi(args, env, grammar, async ({ client, flags, switches, words: [cid], json }) => {
-    if ((cid === undefined) !== switches.has('all')) throw usageError('either a CID or --all is needed')
+export function exportPins(given: GivenTo<'export'>, env: Environment): Promise<void> {
+  return withApi(given, env, async ({ client, flags, words: [cid], json }) => {
+    if ((cid === undefined) !== flags.all) throw usageError('either a CID or --all is needed')
     const path = flags.out ?? `${cid ?? 'holdfast-export'}.car`
     const records = await recordsOf(client, cid)
     if (records.length === 0) throw new HoldfastError('PIN_NOT_FOUND', 'there is nothing to export')

@@ -6,6 +6,7 @@ import { isHoldfastError } from '../../src/domain/errors.ts'
 import type { HoldfastClient } from '../client/index.ts'
 import { withApi } from './api-command.ts'
 import { usageError } from './arguments.ts'
+import type { GivenTo } from './command-table.ts'
 import { print, printJson } from './output.ts'
 import { countOf, formatBytes, printable } from './printed-text.ts'
 import type { Environment } from './settings.ts'
@@ -15,14 +16,12 @@ import { type FileAttributes, writeWhole } from './whole-file.ts'
 
 /** Attributes of content that stores none. */
 const PLAIN: FileAttributes = { mode: 0o666 }
-const PLACE = { what: 'a CID, CID/PATH or URL', min: 1, max: 1 }
 
-export function get(args: readonly string[], env: Environment): Promise<boolean> {
-  const grammar = { values: ['out'], switches: ['tar'], words: PLACE } as const
-  return withApi(args, env, grammar, async ({ client, flags, switches, words: [word = ''], json }) => {
+export function get(given: GivenTo<'get'>, env: Environment): Promise<void> {
+  return withApi(given, env, async ({ client, flags, words: [word = ''], json }) => {
     const names = namesOf(word)
     const place = names.join('/')
-    const asTar = switches.has('tar')
+    const asTar = flags.tar
     // Only Linux takes a name of any bytes.
     const last = process.platform === 'linux' ? (names.at(-1) ?? '') : shownText(names.at(-1) ?? '')
     const isNameless = flags.out === '' || (flags.out === undefined && /^\.{0,2}$/.test(last))
@@ -69,8 +68,8 @@ async function attributesOf(client: HoldfastClient, place: string): Promise<File
   return PLAIN
 }
 
-export function cat(args: readonly string[], env: Environment): Promise<boolean> {
-  return withApi(args, env, { values: [], words: PLACE }, async ({ client, words: [word = ''] }) => {
+export function cat(given: GivenTo<'cat'>, env: Environment): Promise<void> {
+  return withApi(given, env, async ({ client, words: [word = ''] }) => {
     const place = namesOf(word).join('/')
     await pipeline(Readable.from(await fileAt(client, place)), process.stdout, { end: false })
   })

@@ -4,6 +4,7 @@ import { HoldfastError } from '../../src/domain/errors.ts'
 import type { Car, CarRoot, HoldfastClient } from '../client/index.ts'
 import { withApi } from './api-command.ts'
 import { usageError } from './arguments.ts'
+import type { GivenTo } from './command-table.ts'
 import { type ExportSection, readExport, restoreExport } from './import-export.ts'
 import { fileSource, type LocalFile, unreadable } from './local-files.ts'
 import { print, printJson } from './output.ts'
@@ -12,17 +13,12 @@ import { ProgressBar } from './progress-bar.ts'
 import type { Environment } from './settings.ts'
 
 /** Runs `import`. Prints the result of each root, or of each record if the CAR is an export. */
-export function importCar(args: readonly string[], env: Environment): Promise<boolean> {
-  const grammar = {
-    values: ['name', 'cluster', 'timelock'],
-    switches: ['allow-partial'],
-    words: { what: 'a CAR file', min: 1, max: 1 },
-  } as const
-  return withApi(args, env, grammar, async ({ client, flags, switches, words: [path = ''], json }) => {
+export function importCar(given: GivenTo<'import'>, env: Environment): Promise<void> {
+  return withApi(given, env, async ({ client, flags, words: [path = ''], json }) => {
     const car = await findFile(path)
     const sections = await readExport(car)
     if (sections !== null) {
-      if (flags.name !== undefined || flags.timelock !== undefined || switches.has('allow-partial')) {
+      if (flags.name !== undefined || flags.timelock !== undefined || flags['allow-partial']) {
         throw usageError('an export has its own names and timelocks: use only --cluster')
       }
       return restore(client, car, sections, { cluster: flags.cluster, json })
@@ -34,7 +30,7 @@ export function importCar(args: readonly string[], env: Environment): Promise<bo
         name: (flags.name ?? car.path).replace(/\.car$/i, ''),
         cluster: flags.cluster,
         timelock: flags.timelock,
-        allowPartial: switches.has('allow-partial'),
+        allowPartial: flags['allow-partial'],
         onProgress: bytes => bar.update(bytes),
       })
     } finally {

@@ -1,18 +1,14 @@
 import { HoldfastError, isHoldfastError } from '../../src/domain/errors.ts'
 import type { Edit, HoldfastClient, Job, JobFilter } from '../client/index.ts'
 import { withApi } from './api-command.ts'
-import { type Arguments, type Flags, listFlag, usageError } from './arguments.ts'
+import { splitList, usageError } from './arguments.ts'
+import type { GivenTo } from './command-table.ts'
 import { metaFlag } from './meta-flag.ts'
 import { print, printJson } from './output.ts'
 import { countOf, formatTable } from './printed-text.ts'
 import { ProgressBar } from './progress-bar.ts'
 import type { Environment } from './settings.ts'
 
-const FILTERS = ['cid', 'name', 'type', 'status', 'before', 'after', 'expected'] as const
-const EDITS = ['find', 'replace', 'prefix', 'suffix', 'timelock', 'cluster'] as const
-const SWITCHES = ['all', 'expiring', 'no-wait'] as const
-const IDS = { what: 'the id of an upload', min: 0, max: 1_000 }
-const ONE_ID = { what: 'the id of a job', min: 1, max: 1 }
 const DONE: Readonly<Record<Job['action'], string>> = {
   delete: 'deleted',
   rename: 'renamed',
@@ -20,35 +16,33 @@ const DONE: Readonly<Record<Job['action'], string>> = {
   cluster: 'moved',
 }
 
-type Selecting = Arguments<(typeof FILTERS)[number], 'meta', (typeof SWITCHES)[number] | 'json'>
+type Selecting = GivenTo<'job delete'>
 
 /** Runs `job delete`: deletes many pins, and shows how to undo it. */
-export function deleteMany(args: readonly string[], env: Environment): Promise<boolean> {
-  const grammar = { values: FILTERS, lists: ['meta'], switches: SWITCHES, words: IDS } as const
-  return withApi(args, env, grammar, async ({ client, json, ...given }) => {
+export function deleteMany(given: GivenTo<'job delete'>, env: Environment): Promise<void> {
+  return withApi(given, env, async ({ client, json }) => {
     const { jobs } = client
     const job = await started(given, { ids: ids => jobs.deleteRecords(ids), filter: f => jobs.deleteMatching(f) })
-    await follow(client, job, { json, waits: !given.switches.has('no-wait') })
+    await follow(client, job, { json, waits: !given.flags['no-wait'] })
   })
 }
 
 /** Runs `job edit`: renames many pins, sets their expiry, or moves them to another cluster. */
-export function editMany(args: readonly string[], env: Environment): Promise<boolean> {
-  const grammar = { values: [...FILTERS, ...EDITS], lists: ['meta'], switches: SWITCHES, words: IDS } as const
-  return withApi(args, env, grammar, async ({ client, json, ...given }) => {
+export function editMany(given: GivenTo<'job edit'>, env: Environment): Promise<void> {
+  return withApi(given, env, async ({ client, json }) => {
     const { jobs } = client
     const edit = editOf(given.flags)
     const job = await started(given, {
       ids: ids => jobs.editRecords(ids, edit),
       filter: filter => jobs.editMatching(filter, edit),
     })
-    await follow(client, job, { json, waits: !given.switches.has('no-wait') })
+    await follow(client, job, { json, waits: !given.flags['no-wait'] })
   })
 }
 
 /** Runs `job list`. */
-export function listJobs(args: readonly string[], env: Environment): Promise<boolean> {
-  return withApi(args, env, { values: [] }, async ({ client, json }) => {
+export function listJobs(given: GivenTo<'job list'>, env: Environment): Promise<void> {
+  return withApi(given, env, async ({ client, json }) => {
     const jobs = await client.jobs.list()
     if (json) for (const job of jobs) printJson(job)
     else print(formatTable([HEADINGS, ...jobs.map(cells)], new Set([3, 4, 5])))
@@ -56,10 +50,9 @@ export function listJobs(args: readonly string[], env: Environment): Promise<boo
 }
 
 /** Runs `job undo`. */
-export function undoJob(args: readonly string[], env: Environment): Promise<boolean> {
-  const grammar = { values: [], switches: ['no-wait'], words: ONE_ID } as const
-  return withApi(args, env, grammar, async ({ client, switches, words: [id = ''], json }) => {
-    await follow(client, await client.jobs.undo(id), { json, waits: !switches.has('no-wait') })
+export function undoJob(given: GivenTo<'job undo'>, env: Environment): Promise<void> {
+  return withApi(given, env, async ({ client, flags, words: [id = ''], json }) => {
+    await follow(client, await client.jobs.undo(id), { json, waits: !flags['no-wait'] })
   })
 }
 
@@ -69,16 +62,16 @@ export function undoJob(args: readonly string[], env: Environment): Promise<bool
  * @throws HoldfastError `CONFLICT` that names the number of matching pins
  */
 async function started(
-  { flags, lists, switches, words }: Selecting,
+  { flags, words }: Selecting,
   start: { ids: (ids: readonly string[]) => Promise<Job>; filter: (filter: JobFilter) => Promise<Job> },
 ): Promise<Job> {
-  const filter = { ...searchOf(flags, lists.meta), expiring: switches.has('expiring') || undefined }
+  const filter = { ...searchOf(flags), expiring: flags.expiring || undefined }
   const isFiltered = Object.values(filter).some(value => value !== undefined)
   if (words.length > 0) {
-    if (isFiltered || switches.has('all')) throw usageError('give ids or filters, not both')
+    if (isFiltered || flags.all) throw usageError('give ids or filters, not both')
     return start.ids(words)
   }
-  if (isFiltered === switches.has('all')) throw usageError('select pins by ids, by filters or by --all')
+  if (isFiltered === flags.all) throw usageError('select pins by ids, by filters or by --all')
   const expected = numberFlag(flags.expected)
   try {
     return await start.filter({ ...filter, createdBefore: flags.before ?? new Date(), expected })
@@ -90,12 +83,12 @@ async function started(
   }
 }
 
-function searchOf(flags: Selecting['flags'], meta: readonly string[]): Partial<JobFilter> {
+function searchOf(flags: Selecting['flags']): Partial<JobFilter> {
   const { cid, name: q, after } = flags
   // The server names an unknown type or status.
-  const type = listFlag(flags, 'type') as JobFilter['type']
-  const status = listFlag(flags, 'status') as JobFilter['status']
-  return { cid, q, after, type, status, meta: metaFlag(meta) }
+  const type = splitList(flags.type) as JobFilter['type']
+  const status = splitList(flags.status) as JobFilter['status']
+  return { cid, q, after, type, status, meta: metaFlag(flags.meta) }
 }
 
 function numberFlag(text = '0'): number {
@@ -104,7 +97,7 @@ function numberFlag(text = '0'): number {
   throw usageError(`--expected must be a number of pins, not ${text}`)
 }
 
-function editOf({ find, replace, prefix, suffix, timelock, cluster }: Flags<(typeof EDITS)[number]>): Edit {
+function editOf({ find, replace, prefix, suffix, timelock, cluster }: GivenTo<'job edit'>['flags']): Edit {
   const edits: Edit[] = []
   if ([find, replace, prefix, suffix].some(text => text !== undefined)) {
     const rename = Object.entries({ find, replace, prefix, suffix }).filter(([, text]) => text !== undefined)

@@ -1,20 +1,15 @@
 import { withApi } from './api-command.ts'
+import type { GivenTo } from './command-table.ts'
 import { metaFlag } from './meta-flag.ts'
 import { print, printJson, terminalColumns } from './output.ts'
 import type { Environment } from './settings.ts'
 import { uploadLines } from './upload-rows.ts'
 
 /** Runs `ls`. With a CID, lists the files of that directory, and fails if no pin has the CID. */
-export function list(args: readonly string[], env: Environment): Promise<boolean> {
-  const grammar = {
-    values: ['cid', 'name'],
-    lists: ['meta'],
-    switches: ['expiring'],
-    words: { what: '', min: 0, max: 1 },
-  } as const
-  return withApi(args, env, grammar, async ({ client, flags, lists, switches, words: [directory], json }) => {
-    const expiring = switches.has('expiring')
-    const wanted = { parentCid: directory, cid: flags.cid, expiring, q: flags.name, meta: metaFlag(lists.meta) }
+export function list(given: GivenTo<'ls'>, env: Environment): Promise<void> {
+  return withApi(given, env, async ({ client, flags, words: [directory], json }) => {
+    const expiring = flags.expiring
+    const wanted = { parentCid: directory, cid: flags.cid, expiring, q: flags.name, meta: metaFlag(flags.meta) }
     const columns = terminalColumns()
     let isFirst = true
     for await (const rows of client.pins.pages(wanted)) {

@@ -1,6 +1,6 @@
 import { connect, textOf, withApi } from './api-command.ts'
 import { apiBase, checkedKey, keySource } from './api-settings.ts'
-import { readArguments } from './arguments.ts'
+import type { GivenTo } from './command-table.ts'
 import { print, printJson } from './output.ts'
 import { readPassword } from './password-input.ts'
 import { formatTable } from './printed-text.ts'
@@ -8,19 +8,16 @@ import { forgetLogin, loginFile, saveLogin } from './saved-login.ts'
 import type { Environment } from './settings.ts'
 
 /** Saves a key of standard input once the server accepts it. Other users could see a key among the arguments. */
-export async function login(args: readonly string[], env: Environment): Promise<boolean> {
-  const given = readArguments(args, { values: ['api'] })
-  if (given === null) return false
+export async function login(given: GivenTo<'login'>, env: Environment): Promise<void> {
   const base = apiBase(given.flags, env)
   const key = checkedKey(await readPassword('API key: '))
   const { email } = await connect({ base, key }).account.show()
   await saveLogin(env, { api: base, key })
   print(`logged in to ${base} as ${email}`)
-  return true
 }
 
-export function whoami(args: readonly string[], env: Environment): Promise<boolean> {
-  return withApi(args, env, { values: [] }, async ({ client, flags, settings, json }) => {
+export function whoami(given: GivenTo<'whoami'>, env: Environment): Promise<void> {
+  return withApi(given, env, async ({ client, flags, settings, json }) => {
     const account = await client.account.show()
     const key = keySource(flags, env) ?? loginFile(env)
     if (json) return printJson({ ...account, api: settings.base, key })
@@ -34,9 +31,7 @@ export function whoami(args: readonly string[], env: Environment): Promise<boole
   })
 }
 
-export async function logout(args: readonly string[], env: Environment): Promise<boolean> {
-  if (readArguments(args, { values: [] }) === null) return false
+export async function logout(_given: GivenTo<'logout'>, env: Environment): Promise<void> {
   await forgetLogin(env)
   print('logged out; the key itself stays valid until you revoke it')
-  return true
 }

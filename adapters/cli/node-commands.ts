@@ -1,7 +1,7 @@
 import { setTimeout } from 'node:timers/promises'
 import type { JsonObject } from '../client/index.ts'
 import { numberOf, textOf } from './api-command.ts'
-import { usageError } from './arguments.ts'
+import type { GivenTo } from './command-table.ts'
 import { nodeTable, waitsOf } from './node-lines.ts'
 import { print, printJson } from './output.ts'
 import { withOwnerNode } from './owner-node.ts'
@@ -10,10 +10,9 @@ import { ProgressBar } from './progress-bar.ts'
 import type { Environment } from './settings.ts'
 
 const POLL_MS = 2_000
-const ONE_NODE = { what: 'the id of a node', min: 1, max: 1 }
 
-export function listNodes(args: readonly string[], env: Environment): Promise<boolean> {
-  return withOwnerNode(args, env, { values: [] }, async ({ node, json }) => {
+export function listNodes(given: GivenTo<'node list'>, env: Environment): Promise<void> {
+  return withOwnerNode(given, env, async ({ node, json }) => {
     const nodes = await node.nodes()
     if (json) for (const row of nodes) printJson(row)
     else print(nodes.length === 0 ? 'this node runs alone' : nodeTable(nodes))
@@ -21,14 +20,11 @@ export function listNodes(args: readonly string[], env: Environment): Promise<bo
 }
 
 /** Moves the content of a node to another node, and shows the progress until the node has retired. */
-export function retireNode(args: readonly string[], env: Environment): Promise<boolean> {
-  const grammar = { values: ['to'], switches: ['no-wait'], words: ONE_NODE } as const
-  return withOwnerNode(args, env, grammar, async ({ node, words: [id = ''], flags, switches, json }) => {
-    const { to } = flags
-    if (to === undefined) throw usageError('--to: name the node that takes the content')
-    await node.retireNode(id, to)
+export function retireNode(given: GivenTo<'node retire'>, env: Environment): Promise<void> {
+  return withOwnerNode(given, env, async ({ node, words: [id = ''], flags, json }) => {
+    await node.retireNode(id, flags.to)
     const now = async () => (await node.nodes()).findLast(one => one.id === id)
-    const found = await (switches.has('no-wait') ? now() : ended(now, 'retiring', 'moving'))
+    const found = await (flags['no-wait'] ? now() : ended(now, 'retiring', 'moving'))
     if (json) printJson(found ?? { id })
     else if (found?.membership === 'retired') print(`${id} has retired: it is empty and may be stopped`)
     else print([`${id} is retiring; "holdfast node list" shows the progress`, ...waitsOf(found ?? {})].join('\n'))
@@ -36,14 +32,13 @@ export function retireNode(args: readonly string[], env: Environment): Promise<b
 }
 
 /** Gives up a node, and shows the progress until it is forgotten. */
-export function forgetLostNode(args: readonly string[], env: Environment): Promise<boolean> {
-  const grammar = { values: [], switches: ['replaced', 'no-wait'], words: ONE_NODE } as const
-  return withOwnerNode(args, env, grammar, async ({ node, words: [id = ''], switches, json }) => {
+export function forgetLostNode(given: GivenTo<'node forget'>, env: Environment): Promise<void> {
+  return withOwnerNode(given, env, async ({ node, words: [id = ''], flags, json }) => {
     const before = (await node.nodes()).findLast(one => one.id === id && one.membership !== 'forgotten')
-    await node.forgetNode(id, switches.has('replaced'))
+    await node.forgetNode(id, flags.replaced)
     // A new node may have the id meanwhile.
     const now = async () => (await node.nodes()).find(({ number }) => number === before?.number)
-    const found = await (switches.has('no-wait') ? now() : ended(now, 'forgetting', 'forgetting'))
+    const found = await (flags['no-wait'] ? now() : ended(now, 'forgetting', 'forgetting'))
     if (json) printJson(found ?? { id })
     else if (found?.membership === 'forgotten') print(`${id} is forgotten; "holdfast node lost" lists what nobody has`)
     else print(`${id} is being forgotten; "holdfast node list" shows the progress`)
@@ -72,8 +67,8 @@ async function ended(
   return node
 }
 
-export function listLost(args: readonly string[], env: Environment): Promise<boolean> {
-  return withOwnerNode(args, env, { values: ['account'] }, async ({ node, flags, json }) => {
+export function listLost(given: GivenTo<'node lost'>, env: Environment): Promise<void> {
+  return withOwnerNode(given, env, async ({ node, flags, json }) => {
     let isFirst = true
     for await (const rows of node.lostRecords(flags.account)) {
       const cells = rows.map(row =>

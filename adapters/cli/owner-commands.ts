@@ -3,44 +3,40 @@ import type { JsonObject } from '../client/index.ts'
 import { accountTable } from './account-lines.ts'
 import { listOf, numberOf, objectIn, textOf } from './api-command.ts'
 import { usageError } from './arguments.ts'
+import type { GivenTo } from './command-table.ts'
 import { print, printJson } from './output.ts'
 import { withOwnerNode } from './owner-node.ts'
 import { countOf, formatBytes, formatTable, printable } from './printed-text.ts'
 import { ProgressBar } from './progress-bar.ts'
 import type { Environment } from './settings.ts'
 
-export function stats(args: readonly string[], env: Environment): Promise<boolean> {
-  return withOwnerNode(args, env, { values: [] }, async ({ node, json }) => {
+export function stats(given: GivenTo<'stats'>, env: Environment): Promise<void> {
+  return withOwnerNode(given, env, async ({ node, json }) => {
     const answer = await node.stats()
     if (json) printJson(answer)
     else print(formatTable(statsLines(answer)))
   })
 }
 
-export function collect(args: readonly string[], env: Environment): Promise<boolean> {
-  return withOwnerNode(
-    args,
-    env,
-    { values: ['grace'], switches: ['end-undo'] },
-    async ({ node, flags, switches, json }) => {
-      const graceSeconds = readSeconds(flags.grace)
-      const freed = await node.collect({
-        ...(graceSeconds !== undefined && { graceSeconds }),
-        ...(switches.has('end-undo') && { endUndo: true }),
-      })
-      if (json) {
-        printJson(freed)
-        return
-      }
-      print(`freed ${amount(freed)} of ${countOf(numberOf(freed, 'roots') ?? 0, 'root')}`)
-      const kept = numberOf(freed, 'keptBytes') ?? 0
-      if (kept > 0) print(`undo periods keep ${formatBytes(kept)}: holdfast gc --end-undo ends them`)
-    },
-  )
+export function collect(given: GivenTo<'gc'>, env: Environment): Promise<void> {
+  return withOwnerNode(given, env, async ({ node, flags, json }) => {
+    const graceSeconds = readSeconds(flags.grace)
+    const freed = await node.collect({
+      ...(graceSeconds !== undefined && { graceSeconds }),
+      ...(flags['end-undo'] && { endUndo: true }),
+    })
+    if (json) {
+      printJson(freed)
+      return
+    }
+    print(`freed ${amount(freed)} of ${countOf(numberOf(freed, 'roots') ?? 0, 'root')}`)
+    const kept = numberOf(freed, 'keptBytes') ?? 0
+    if (kept > 0) print(`undo periods keep ${formatBytes(kept)}: holdfast gc --end-undo ends them`)
+  })
 }
 
-export function verify(args: readonly string[], env: Environment): Promise<boolean> {
-  return withOwnerNode(args, env, { values: [] }, async ({ node, json }) => {
+export function verify(given: GivenTo<'verify'>, env: Environment): Promise<void> {
+  return withOwnerNode(given, env, async ({ node, json }) => {
     const { bytes } = objectIn(objectIn(await node.stats(), 'blocks'), 'durable')
     const bar = new ProgressBar('checking', typeof bytes === 'number' ? bytes : null)
     const outcome = await node.verify(done => bar.update(done)).finally(() => bar.end())
@@ -60,8 +56,8 @@ export function verify(args: readonly string[], env: Environment): Promise<boole
   })
 }
 
-export function accounts(args: readonly string[], env: Environment): Promise<boolean> {
-  return withOwnerNode(args, env, { values: [] }, async ({ node, json }) => {
+export function accounts(given: GivenTo<'accounts'>, env: Environment): Promise<void> {
+  return withOwnerNode(given, env, async ({ node, json }) => {
     let isFirst = true
     for await (const rows of node.accounts()) {
       if (json) for (const row of rows) printJson(row)

@@ -2,13 +2,14 @@ import { createEngine, type Engine, HoldfastError, isHoldfastError } from '../..
 import type { HoldfastClient, JsonObject } from '../client/index.ts'
 import { accountRow } from './account-lines.ts'
 import { connect, listOf, numberOf } from './api-command.ts'
-import { API_FLAGS, type ApiFlag, ownerBase, readApiSettings } from './api-settings.ts'
-import { type Arguments, type CommonFlag, type Grammar, readArguments, usageError } from './arguments.ts'
+import { ownerBase, readApiSettings } from './api-settings.ts'
+import { usageError } from './arguments.ts'
+import type { Flags, OWNER_FLAGS } from './command-spec.ts'
 import { nodeRow } from './node-lines.ts'
 import { endWithReader, isoTime } from './output.ts'
 import { patientFetch } from './patient-fetch.ts'
 import { serverAdapters } from './server-adapters.ts'
-import { type Environment, readDirectorySettings } from './settings.ts'
+import { type DirectoryFlags, type Environment, readDirectorySettings } from './settings.ts'
 
 export interface BackupTarget {
   directory: string
@@ -40,40 +41,24 @@ export interface OwnerNode {
   lostRecords(account: string | undefined): AsyncIterable<readonly JsonObject[]>
 }
 
-export interface OwnerWork<Name extends string, Switch extends string>
-  extends Arguments<Name | ApiFlag | CommonFlag, never, Switch | 'json'> {
-  node: OwnerNode
-  json: boolean
-}
-
-/** Runs an owner's command on the node that the arguments name. Returns false if `--help` was given. */
-export async function withOwnerNode<Name extends string = never, Switch extends string = never>(
-  args: readonly string[],
+/** Runs an owner's command on the node that the arguments name. */
+export async function withOwnerNode<G extends { flags: Flags<typeof OWNER_FLAGS> }>(
+  given: G,
   env: Environment,
-  grammar: Pick<Grammar<Name, never, Switch>, 'values' | 'switches' | 'words'>,
-  work: (work: OwnerWork<Name, Switch>) => Promise<void>,
-): Promise<boolean> {
-  const given = readArguments(args, {
-    values: [...grammar.values, ...API_FLAGS, 'data-dir', 'config'],
-    switches: [...(grammar.switches ?? []), 'json'],
-    ...(grammar.words && { words: grammar.words }),
-  })
-  if (given === null) return false
+  work: (work: G & { node: OwnerNode; json: boolean }) => Promise<void>,
+): Promise<void> {
   endWithReader()
-  const json = (given.switches as ReadonlySet<string>).has('json')
-  // The type is widened because the compiler cannot look up a flag whose name is generic.
-  const flags: Arguments<ApiFlag | CommonFlag, never, never>['flags'] = given.flags
+  const { flags } = given
+  const { json } = flags
   if (flags['data-dir'] === undefined) {
     if (flags.config !== undefined) throw usageError('--config requires --data-dir')
     const client = connect(ownerBase(readApiSettings(flags, env)), { fetch: await patientFetch() })
-    await work({ ...given, node: remoteNode(client), json })
-    return true
+    return work({ ...given, node: remoteNode(client), json })
   }
   if (flags.api !== undefined || flags.key !== undefined) throw usageError('--data-dir excludes --api and --key')
   const engine = await openDirectory(flags, env)
   try {
     await work({ ...given, node: localNode(engine), json })
-    return true
   } finally {
     await engine.stop()
   }
@@ -196,7 +181,7 @@ function localNode(engine: Engine): OwnerNode {
  * Starts an engine without networking.
  * @throws HoldfastError `NOT_FOUND` if there is no data directory; `DATA_DIR_IN_USE` if a server uses the directory
  */
-async function openDirectory(flags: Arguments<CommonFlag, never, never>['flags'], env: Environment): Promise<Engine> {
+async function openDirectory(flags: DirectoryFlags, env: Environment): Promise<Engine> {
   const { dataDir, config } = readDirectorySettings(flags, env)
   const network = { ...config.network, enabled: false }
   return createEngine({ ...config, network, dataDir, environment: process.env, ...serverAdapters }).catch(

@@ -20,7 +20,8 @@ import {
   watchLoop,
 } from '../node-http/index.ts'
 import { openTelemetry } from '../opentelemetry/index.ts'
-import { readArguments, usageError } from './arguments.ts'
+import { usageError } from './arguments.ts'
+import type { GivenTo } from './command-table.ts'
 import { writeCompiled } from './compile-cache.ts'
 import { consoleUrl, passwordLinkUrl } from './console-url.ts'
 import { checkDescriptors } from './descriptors.ts'
@@ -47,17 +48,12 @@ const GATEWAY_WITHOUT_PORT = 'the gateway has no port of its own: content is ser
 /** Only the server's user can access the files that the server creates. */
 const UMASK = 0o077
 
-export async function serve(args: readonly string[], env: Environment): Promise<boolean> {
-  const given = readArguments(args, {
-    values: ['host', 'port', 'gateway-port', 'data-dir', 'config'],
-    switches: ['check-config', 'no-console', 'as-new'],
-  })
-  if (given === null) return false
-  const read = withConsole(readServerSettings(given.flags, env), given.switches.has('no-console'))
-  const settings = given.switches.has('as-new') ? asNewNode(read) : read
-  if (given.switches.has('check-config')) {
+export async function serve(given: GivenTo<'serve'>, env: Environment): Promise<void> {
+  const read = withConsole(readServerSettings(given.flags, env), given.flags['no-console'])
+  const settings = given.flags['as-new'] ? asNewNode(read) : read
+  if (given.flags['check-config']) {
     print(JSON.stringify(await usedSettings(settings), null, 2))
-    return true
+    return
   }
   checkDescriptors()
   process.umask(UMASK)
@@ -113,7 +109,6 @@ export async function serve(args: readonly string[], env: Environment): Promise<
     await engine.stop()
     endLog()
   }
-  return true
 }
 
 function withConsole(settings: ServerSettings, isUnwanted: boolean): ServerSettings {

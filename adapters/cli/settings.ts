@@ -2,7 +2,8 @@ import { existsSync, readFileSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import { type EngineConfig, type Environment, HoldfastError, parseConfig } from '../../src/index.ts'
 import type { MetricsReaders } from '../node-http/index.ts'
-import { type CommonFlag, type Flags, usageError } from './arguments.ts'
+import { usageError } from './arguments.ts'
+import type { DIRECTORY_FLAGS, Flags } from './command-spec.ts'
 import { DEFAULT_DATA_DIR } from './compile-cache.ts'
 import { memoryLimit } from './memory-limit.ts'
 import type { MetricsAddress } from './metrics-listener.ts'
@@ -12,6 +13,9 @@ export type { Environment } from '../../src/index.ts'
 
 /** Environment variable with an API key of the owner. */
 export const BOOTSTRAP_VARIABLE = 'HOLDFAST_BOOTSTRAP_KEY'
+
+/** Flags that name a data directory and its configuration. */
+export type DirectoryFlags = Flags<typeof DIRECTORY_FLAGS>
 
 export interface Settings {
   /** Absolute path. */
@@ -55,7 +59,7 @@ const DEFAULT_LOG_LEVEL = 'info'
 const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']
 
 /** Reads the settings. Flags override environment variables. @throws HoldfastError `CONFIG_INVALID`. */
-function readSettings(flags: Flags<CommonFlag>, env: Environment): Settings {
+function readSettings(flags: DirectoryFlags, env: Environment): Settings {
   const file = flags.config ?? given(env.HOLDFAST_CONFIG)
   return {
     dataDir: resolve(flags['data-dir'] ?? given(env.HOLDFAST_DATA_DIR) ?? DEFAULT_DATA_DIR),
@@ -67,7 +71,7 @@ function readSettings(flags: Flags<CommonFlag>, env: Environment): Settings {
  * Reads the settings. Refuses a missing data directory, so that a typo does not create one.
  * @throws HoldfastError `CONFIG_INVALID`; `NOT_FOUND` if the data directory does not exist.
  */
-export function readDirectorySettings(flags: Flags<CommonFlag>, env: Environment): Settings {
+export function readDirectorySettings(flags: DirectoryFlags, env: Environment): Settings {
   const settings = readSettings(flags, env)
   if (!existsSync(join(settings.dataDir, 'holdfast.db'))) {
     throw new HoldfastError(
@@ -80,7 +84,7 @@ export function readDirectorySettings(flags: Flags<CommonFlag>, env: Environment
 
 /** Throws a HoldfastError `CONFIG_INVALID` or `VALIDATION`. */
 export function readServerSettings(
-  flags: Flags<CommonFlag | 'host' | 'port' | 'gateway-port'>,
+  flags: DirectoryFlags & { readonly [Name in 'host' | 'port' | 'gateway-port']?: string },
   env: Environment,
 ): ServerSettings {
   const port = readPort(flags.port, '--port', env, 'HOLDFAST_PORT') ?? DEFAULT_PORT

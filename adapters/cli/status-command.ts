@@ -1,23 +1,20 @@
 import type { Status } from '../client/index.ts'
 import { listOf, numberOf, textOf, withApi } from './api-command.ts'
+import type { GivenTo } from './command-table.ts'
 import { print, printJson } from './output.ts'
 import { countOf, formatBytes, formatTable } from './printed-text.ts'
 import type { Environment } from './settings.ts'
 
-const ONE_CID = { what: 'a CID', min: 1, max: 1 }
-
-export function status(args: readonly string[], env: Environment): Promise<boolean> {
-  const grammar = { values: ['cluster'], words: ONE_CID } as const
-  return withApi(args, env, grammar, async ({ client, flags, words: [cid = ''], json }) => {
+export function status(given: GivenTo<'status'>, env: Environment): Promise<void> {
+  return withApi(given, env, async ({ client, flags, words: [cid = ''], json }) => {
     const answer = await client.pins.status(cid, { cluster: flags.cluster })
     if (json) printJson(answer)
     else print(formatTable(linesOf(answer).filter(([, value]) => value !== '')))
   })
 }
 
-export function remove(args: readonly string[], env: Environment): Promise<boolean> {
-  const grammar = { values: ['cluster'], words: ONE_CID } as const
-  return withApi(args, env, grammar, async ({ client, flags, words: [cid = ''], json }) => {
+export function remove(given: GivenTo<'rm'>, env: Environment): Promise<void> {
+  return withApi(given, env, async ({ client, flags, words: [cid = ''], json }) => {
     const answer = await client.pins.remove(cid, { cluster: flags.cluster })
     if (json) printJson(answer)
     else print(`${answer.cid}  removed`)

@@ -1,33 +1,30 @@
 import type { JsonObject } from '../client/index.ts'
 import { textOf } from './api-command.ts'
-import { requireFlag, usageError } from './arguments.ts'
+import { usageError } from './arguments.ts'
+import type { GivenTo } from './command-table.ts'
 import { print, printJson } from './output.ts'
 import { withOwnerNode } from './owner-node.ts'
 import { formatTable } from './printed-text.ts'
 import type { Environment } from './settings.ts'
 
-const TARGET = { what: 'a CID, or CID/path,', min: 1, max: 1 }
-
-export function addTakedown(args: readonly string[], env: Environment): Promise<boolean> {
-  const grammar = { values: ['reason', 'status'], words: TARGET } as const
-  return withOwnerNode(args, env, grammar, async ({ node, flags, words: [target = ''], json }) => {
-    const reason = requireFlag(flags, 'reason')
-    const taken = await node.takeDown({ ...readTarget(target), reason, status: readStatus(flags.status) })
+export function addTakedown(given: GivenTo<'takedown add'>, env: Environment): Promise<void> {
+  return withOwnerNode(given, env, async ({ node, flags, words: [target = ''], json }) => {
+    const taken = await node.takeDown({ ...readTarget(target), reason: flags.reason, status: readStatus(flags.status) })
     if (json) printJson(taken)
     else print(`${placeOf(taken)} is now blocked with ${textOf(taken, 'status')}`)
   })
 }
 
-export function removeTakedown(args: readonly string[], env: Environment): Promise<boolean> {
-  return withOwnerNode(args, env, { values: [], words: TARGET }, async ({ node, words: [target = ''], json }) => {
+export function removeTakedown(given: GivenTo<'takedown remove'>, env: Environment): Promise<void> {
+  return withOwnerNode(given, env, async ({ node, words: [target = ''], json }) => {
     await node.liftTakedown(readTarget(target))
     if (json) printJson({ removed: true })
     else print(`${target} is no longer blocked`)
   })
 }
 
-export function listTakedowns(args: readonly string[], env: Environment): Promise<boolean> {
-  return withOwnerNode(args, env, { values: [] }, async ({ node, json }) => {
+export function listTakedowns(given: GivenTo<'takedown list'>, env: Environment): Promise<void> {
+  return withOwnerNode(given, env, async ({ node, json }) => {
     let isFirst = true
     for await (const rows of node.takedowns()) {
       const cells = rows.map(row => [

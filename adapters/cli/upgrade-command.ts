@@ -1,23 +1,21 @@
 import { resolve } from 'node:path'
 import { rehearseUpgrade, type UpgradeRehearsal } from '../../src/index.ts'
-import { readArguments, usageError } from './arguments.ts'
+import { usageError } from './arguments.ts'
+import type { GivenTo } from './command-table.ts'
 import { print, printJson } from './output.ts'
 import { formatBytes } from './printed-text.ts'
 import { type Environment, readDirectorySettings } from './settings.ts'
 
 /** Rehearses the change of the database that the first start of this version makes. */
-export async function upgrade(args: readonly string[], env: Environment): Promise<boolean> {
-  const given = readArguments(args, { values: ['data-dir', 'config', 'scratch'], switches: ['check', 'json'] })
-  if (given === null) return false
-  if (!given.switches.has('check')) {
+export async function upgrade(given: GivenTo<'upgrade'>, env: Environment): Promise<void> {
+  if (!given.flags.check) {
     throw usageError('--check is needed: the server itself changes the database at its first start')
   }
   const { dataDir, config } = readDirectorySettings(given.flags, env)
   const { scratch } = given.flags
   const rehearsal = rehearseUpgrade(dataDir, ...(scratch === undefined ? [] : [resolve(scratch)]))
-  if (given.switches.has('json')) printJson({ ...rehearsal })
+  if (given.flags.json) printJson({ ...rehearsal })
   else print([...linesOf(rehearsal), ...(config.database === undefined ? [] : [SHARED])].join('\n'))
-  return true
 }
 
 const SHARED = 'PostgreSQL is not rehearsed: restore a dump of it, and start this version on that'

@@ -1,7 +1,8 @@
 import { HoldfastError, isHoldfastError } from '../../src/domain/errors.ts'
 import type { Cluster, Directory, HoldfastClient, Upload } from '../client/index.ts'
 import { withApi } from './api-command.ts'
-import { type Flags, requireFlag, usageError } from './arguments.ts'
+import { usageError } from './arguments.ts'
+import type { GivenTo } from './command-table.ts'
 import { describeError } from './failure.ts'
 import { fileSource, type LeftOut, type LocalContent, readLocalContent } from './local-files.ts'
 import { metaFlag } from './meta-flag.ts'
@@ -10,25 +11,21 @@ import { countOf, printable } from './printed-text.ts'
 import { ProgressBar } from './progress-bar.ts'
 import type { Environment } from './settings.ts'
 
-const FLAGS = ['name', 'cluster', 'timelock'] as const
-const SWITCHES = ['follow-symlinks', 'preserve-mode', 'preserve-mtime'] as const
 /** Path that stands for standard input. A file of this name is `./-`. */
 const STANDARD_INPUT = '-'
 /** Maximum number of skipped files to list. */
 const MOST_NAMES = 10
 
 /** Uploads every path separately, and standard input for the path `-`. If an upload fails, the others continue. */
-export function upload(args: readonly string[], env: Environment): Promise<boolean> {
-  const words = { what: 'a file or directory', min: 1, max: Number.POSITIVE_INFINITY }
-  const grammar = { values: FLAGS, lists: ['meta'], switches: SWITCHES, words } as const
-  return withApi(args, env, grammar, async ({ client, flags, lists, switches, words: paths, json }) => {
-    const meta = metaFlag(lists.meta)
+export function upload(given: GivenTo<'upload'>, env: Environment): Promise<void> {
+  return withApi(given, env, async ({ client, flags, words: paths, json }) => {
+    const meta = metaFlag(flags.meta)
     if (paths.length > 1 && flags.name !== undefined) throw usageError('--name requires a single upload')
     const urlOf = contentUrls(client)
     const reading = {
-      followLinks: switches.has('follow-symlinks'),
-      preserveMode: switches.has('preserve-mode'),
-      preserveMtime: switches.has('preserve-mtime'),
+      followLinks: flags['follow-symlinks'],
+      preserveMode: flags['preserve-mode'],
+      preserveMtime: flags['preserve-mtime'],
     }
     let failed = 0
     let incomplete = 0
@@ -37,7 +34,7 @@ export function upload(args: readonly string[], env: Environment): Promise<boole
         const content = path === STANDARD_INPUT ? null : await readLocalContent(path, reading)
         const leftOut = content?.leftOut ?? []
         if (!json) reportSkipped(path, leftOut)
-        const answer = await uploadContent(client, content, { ...flags, meta })
+        const answer = await uploadContent(client, content, flags, meta)
         const url = json || terminalColumns() !== null ? await urlOf(answer) : null
         if (json) printJson({ path, ...answer, url, ...(content?.isDirectory && { leftOut }) })
         else print(`${answer.cid}  ${printable(path)}${url === null ? '' : `\n  ${url}`}`)
@@ -57,12 +54,14 @@ export function upload(args: readonly string[], env: Environment): Promise<boole
 async function uploadContent(
   client: HoldfastClient,
   local: LocalContent | null,
-  flags: Flags<(typeof FLAGS)[number]> & { meta: Record<string, string> | undefined },
+  flags: GivenTo<'upload'>['flags'],
+  meta: Record<string, string> | undefined,
 ): Promise<Upload | Directory> {
-  const called = local === null ? requireFlag(flags, 'name') : (flags.name ?? local.name)
+  const called = flags.name ?? local?.name
+  if (called === undefined) throw usageError('--name is needed for standard input')
   const total = local === null ? null : local.files.reduce((sum, { size }) => sum + size, 0)
   const bar = new ProgressBar(printable(called), total)
-  const { cluster, timelock, meta } = flags
+  const { cluster, timelock } = flags
   const options = { name: called, cluster, timelock, meta, onProgress: (bytes: number) => bar.update(bytes) }
   const contents = local?.files.map(file => ({ path: file.path, content: fileSource(file), ...file.attributes })) ?? []
   const [first = { content: process.stdin }] = contents

@@ -1,21 +1,19 @@
 import { listOf, textOf, withApi } from './api-command.ts'
+import type { GivenTo } from './command-table.ts'
 import { print, printJson } from './output.ts'
 import { formatTable } from './printed-text.ts'
 import type { Environment } from './settings.ts'
 
-const ONE_URL = { what: 'a URL', min: 1, max: 1 }
-const ONE_ID = { what: 'the id of a webhook', min: 1, max: 1 }
-
-export function addWebhook(args: readonly string[], env: Environment): Promise<boolean> {
-  return withApi(args, env, { values: [], words: ONE_URL }, async ({ client, words: [url = ''], json }) => {
+export function addWebhook(given: GivenTo<'webhook add'>, env: Environment): Promise<void> {
+  return withApi(given, env, async ({ client, words: [url = ''], json }) => {
     const made = await client.request('POST', '/webhooks', { json: { url } })
     if (json) printJson(made)
     else print(`${textOf(made, 'id')}  ${textOf(made, 'url')}\nsecret, shown this once: ${textOf(made, 'secret')}`)
   })
 }
 
-export function listWebhooks(args: readonly string[], env: Environment): Promise<boolean> {
-  return withApi(args, env, { values: [] }, async ({ client, json }) => {
+export function listWebhooks(given: GivenTo<'webhook list'>, env: Environment): Promise<void> {
+  return withApi(given, env, async ({ client, json }) => {
     const rows = listOf(await client.request('GET', '/webhooks'), 'webhooks')
     const columns = ['id', 'createdAt', 'waiting', 'dropped', 'url']
     const cells = rows.map(row => columns.map(name => textOf(row, name)))
@@ -24,8 +22,8 @@ export function listWebhooks(args: readonly string[], env: Environment): Promise
   })
 }
 
-export function webhookLog(args: readonly string[], env: Environment): Promise<boolean> {
-  return withApi(args, env, { values: [], words: ONE_ID }, async ({ client, words: [id = ''], json }) => {
+export function webhookLog(given: GivenTo<'webhook log'>, env: Environment): Promise<void> {
+  return withApi(given, env, async ({ client, words: [id = ''], json }) => {
     const path = `/webhooks/${encodeURIComponent(id)}/deliveries`
     const rows = listOf(await client.request('GET', path), 'deliveries')
     const columns = ['at', 'event', 'state', 'attempts', 'uploadId', 'lastError']
@@ -35,8 +33,8 @@ export function webhookLog(args: readonly string[], env: Environment): Promise<b
   })
 }
 
-export function removeWebhook(args: readonly string[], env: Environment): Promise<boolean> {
-  return withApi(args, env, { values: [], words: ONE_ID }, async ({ client, words: [id = ''], json }) => {
+export function removeWebhook(given: GivenTo<'webhook remove'>, env: Environment): Promise<void> {
+  return withApi(given, env, async ({ client, words: [id = ''], json }) => {
     const answer = await client.request('DELETE', `/webhooks/${encodeURIComponent(id)}`)
     if (json) printJson(answer)
     else print(`${id}  removed`)

@@ -1,20 +1,18 @@
 import { type Account, type ConnectedAccounts, connectAccounts, HoldfastError } from '../../src/index.ts'
-import type { CommonFlag, Flags } from './arguments.ts'
 import { serverAdapters } from './server-adapters.ts'
-import { type Environment, readDirectorySettings } from './settings.ts'
+import { type DirectoryFlags, type Environment, readDirectorySettings } from './settings.ts'
 
 export type OpenedAccounts = ConnectedAccounts
 
 export async function withAccounts(
-  flags: Flags<CommonFlag>,
+  flags: DirectoryFlags,
   env: Environment,
   work: (handle: OpenedAccounts) => Promise<void>,
-): Promise<true> {
+): Promise<void> {
   const { adapters, catalogue } = serverAdapters
   const handle = await connectAccounts({ ...readDirectorySettings(flags, env), adapters, catalogue })
   try {
     await work(handle)
-    return true
   } finally {
     await handle.close()
   }

@@ -11,8 +11,9 @@ import {
 } from 'node:fs'
 import { basename, join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { isCommand } from '../../adapters/cli/command-table.ts'
 import { COMMANDS } from '../../adapters/cli/commands.ts'
-import { HELP } from '../../adapters/cli/help.ts'
+import { helpOf } from '../../adapters/cli/help.ts'
 import { Draws } from '../support/draws.ts'
 import { type Block, blocksOf, patternOf, runSteps, stepsOf, writeFiles } from '../support/guide.ts'
 import { linkPackage } from '../support/linked-package.ts'
@@ -268,7 +269,7 @@ describe('pages with commands', () => {
     const blocks = blocksOf(join(ROOT, COMMAND_LINE))
     const shown = blocks.filter(({ language }, place) => language === 'sh' && blocks[place + 1]?.language === 'text')
     const lines = shown.flatMap(({ text }) => text.split('\n'))
-    const missing = [...COMMANDS.keys()].filter(
+    const missing = Object.keys(COMMANDS).filter(
       name => !lines.some(line => new RegExp(`(^|\\| )holdfast ${name}( |$)`).test(line)),
     )
     expect(missing).toEqual([])
@@ -290,12 +291,11 @@ describe('pages with commands', () => {
 function unknownIn(command: string): string | null {
   const words = command.trim().split(/\s+/)
   if (words[0] === '--version') return null
-  const help: Record<string, string> = HELP
-  const named = [words.slice(0, 2).join(' '), words[0] ?? ''].find(name => name in help)
+  const named = [words.slice(0, 2).join(' '), words[0] ?? ''].find(isCommand)
   if (named === undefined) return `no command ${words[0]}`
   const flag = words
     .filter(word => word.startsWith('--'))
-    .find(word => !help[named]?.includes(word.split('=')[0] ?? ''))
+    .find(word => !helpOf(named).includes(word.split('=')[0] ?? ''))
   return flag === undefined ? null : `${named} has no ${flag}`
 }
 

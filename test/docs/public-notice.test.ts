@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { HELP } from '../../adapters/cli/help.ts'
+import { helpOf } from '../../adapters/cli/help.ts'
 import { openApiDocument } from '../../src/contract/openapi/openapi-document.ts'
 import { documentationPage } from '../../src/contract/openapi/openapi-page.ts'
 import { PUBLIC_NOTICE } from '../../src/domain/public-notice.ts'
@@ -29,6 +29,6 @@ describe('the notice that everything pinned is public', () => {
   )
 
   test.each(['upload', 'import', 'pin'] as const)('is in the help of %s', command => {
-    expect(HELP[command]).toContain(PUBLIC_NOTICE)
+    expect(helpOf(command)).toContain(PUBLIC_NOTICE)
   })
 })

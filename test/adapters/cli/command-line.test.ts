@@ -5,8 +5,8 @@ import http, { type IncomingMessage } from 'node:http'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { ALIASES } from '../../../adapters/cli/aliases.ts'
-import { HELP } from '../../../adapters/cli/help.ts'
+import { ALIASES } from '../../../adapters/cli/command-table.ts'
+import { helpOf } from '../../../adapters/cli/help.ts'
 import { VERSION } from '../../../src/domain/version.ts'
 import { openAccounts } from '../../../src/index.ts'
 import { fixedPort } from '../../support/fixed-port.ts'
@@ -156,12 +156,12 @@ describe('usage', () => {
   })
 
   test('the command alone prints the help', async () => {
-    expect(await runHoldfast([])).toEqual({ code: 0, stdout: `${HELP['']}\n`, stderr: '' })
+    expect(await runHoldfast([])).toEqual({ code: 0, stdout: `${helpOf('')}\n`, stderr: '' })
   })
 
-  test.each(Object.entries(ALIASES))('%s is another name of %s, and in the help', async (alias, topic) => {
-    expect((await runHoldfast([alias, '--help'])).stdout).toBe(`${HELP[topic]}\n`)
-    expect(HELP['']).toMatch(new RegExp(`^  ${topic}, (\\w+, )*${alias}\\b`, 'm'))
+  test.each([...ALIASES])('%s is another name of %s, and in the help', async (alias, topic) => {
+    expect((await runHoldfast([alias, '--help'])).stdout).toBe(`${helpOf(topic)}\n`)
+    expect(helpOf('')).toMatch(new RegExp(`^  ${topic}, (\\w+, )*${alias}\\b`, 'm'))
   })
 
   test('help and --version print their texts without loading the engine', async () => {

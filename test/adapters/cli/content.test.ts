@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs'
 import { chmod, mkdir, readFile, stat, symlink, truncate, unlink, utimes, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { HELP } from '../../../adapters/cli/help.ts'
+import { helpOf } from '../../../adapters/cli/help.ts'
 import type { EngineConfig } from '../../../src/index.ts'
 import { pseudoRandom } from '../../support/bytes.ts'
 import { scriptedServer } from '../../support/scripted-server.ts'
@@ -372,10 +372,10 @@ describe('usage', () => {
 
   test('every command has help with an example', async () => {
     for (const command of ['upload', 'ls', 'pin', 'status', 'rm', 'stats', 'gc', 'verify', 'accounts'] as const) {
-      expect(HELP[command]).toMatch(new RegExp(`^Usage: holdfast ${command} `))
-      expect(HELP[command]).toMatch(new RegExp(`^ {2}holdfast ${command}`, 'm'))
+      expect(helpOf(command)).toMatch(new RegExp(`^Usage: holdfast ${command} `))
+      expect(helpOf(command)).toMatch(new RegExp(`^ {2}holdfast ${command}`, 'm'))
     }
-    expect(await runHoldfast(['upload', '--help'])).toEqual({ code: 0, stdout: `${HELP.upload}\n`, stderr: '' })
+    expect(await runHoldfast(['upload', '--help'])).toEqual({ code: 0, stdout: `${helpOf('upload')}\n`, stderr: '' })
   })
 })
 

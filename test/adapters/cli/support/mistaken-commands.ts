@@ -9,7 +9,7 @@ export const mistakenCommands: readonly Mistake<string>[] = [
   ['upoad DIR/a.txt', 'upoad', 'did you mean upload?'],
   ['frobnicate', 'unknown command frobnicate', 'see holdfast --help'],
   ['--port 4', 'before --port', 'see holdfast --help'],
-  ['webhook', 'a command is needed', 'webhook add, webhook list'],
+  ['webhook', 'a command is needed', 'see holdfast webhook --help'],
   ['account', 'a command is needed', 'see holdfast account --help'],
   ['account crate', 'unknown command account crate', 'did you mean account create?'],
   ['upload', 'a file or directory is needed', 'see holdfast upload --help'],

@@ -1,0 +1,49 @@
+import { type CommandSpec, DIRECTORY_FLAGS, type FlagTable } from './command-spec.ts'
+
+const OF_ACCOUNT = {
+  account: { value: 'ACCOUNT', about: 'email or id', required: true },
+} as const satisfies FlagTable
+
+export const KEY_COMMANDS = {
+  'key create': {
+    about: 'Create an API key',
+    usage: '--account ACCOUNT [flags]',
+    text: 'Creates an API key and prints it as JSON. The key is shown only once.',
+    flags: {
+      ...OF_ACCOUNT,
+      scopes: {
+        value: 'A,B',
+        about: 'files:read, files:write, files:delete, cluster:read (default: all but files:delete)',
+      },
+      name: { value: 'NAME', about: 'unique in the account (default: a random one)' },
+      label: { value: 'LABEL', about: 'free text' },
+      'expires-in-days': { value: 'DAYS', about: '0 for never (the default)' },
+      'ip-allowlist': { value: 'A,B', about: 'addresses and networks that may use it (default: all)' },
+      ...DIRECTORY_FLAGS,
+      'max-uses': {
+        value: 'COUNT',
+        about: 'most uploads, 1 to 10,000',
+        intro: 'With --max-uses the key is an upload token, which can only upload, for a browser or another program:',
+      },
+      'max-bytes': { value: 'BYTES', about: 'most bytes of one upload (default: limit of the plan)' },
+      cluster: { value: 'ID', about: 'cluster of the uploads (default: that of the account)' },
+      timelock: {
+        value: 'TIME',
+        about: 'expiry of the uploads, such as 2030-01-31T12:00:00Z (default: never)',
+      },
+      'expires-in-seconds': { value: 'N', about: 'lifetime of the token, 604,800 at most (default 3,600)' },
+    },
+  },
+  'key revoke': {
+    about: 'Revoke an API key',
+    usage: '--account ACCOUNT --name NAME [flags]',
+    text: 'Revokes an API key. A running server applies it within a second.',
+    flags: { ...OF_ACCOUNT, name: { value: 'NAME', about: 'name of the key', required: true }, ...DIRECTORY_FLAGS },
+  },
+  'key list': {
+    about: 'List the keys of an account',
+    usage: '--account ACCOUNT [flags]',
+    text: 'Prints the API keys of an account as JSON, oldest first, without secrets.',
+    flags: { ...OF_ACCOUNT, uploads: { about: 'list upload tokens instead' }, ...DIRECTORY_FLAGS },
+  },
+} as const satisfies Record<string, CommandSpec>
