@@ -2,6 +2,8 @@
 // end -->`. A test fails if one is out of date.
 import { existsSync, globSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { SECTIONS } from '../adapters/cli/command-table.ts'
+import { helpOf } from '../adapters/cli/help.ts'
 import { serverAdapters } from '../adapters/cli/server-adapters.ts'
 import { clusterSchema } from '../src/config/cluster-schema.ts'
 import { configSchema } from '../src/config/config-schema.ts'
@@ -43,6 +45,13 @@ const PARTS: Readonly<Record<string, () => string>> = {
     ]),
   ),
   'fields of a plan': () => table(FIELD_HEAD, configRows(planSchema)),
+  commands: () => {
+    const helps = SECTIONS.flatMap(({ title, commands }) => [
+      `## ${title}`,
+      ...commands.map(name => `### ${name}\n\n\`\`\`text\n${helpOf(name)}\n\`\`\``),
+    ])
+    return helps.join('\n\n')
+  },
   'error codes': () => {
     const rows = Object.entries(ERROR_TABLE).map(([code, { status, meaning, remedy, isInternal }]) => {
       const shown = isInternal === true && code !== 'INTERNAL_ERROR' ? `${status}, as \`INTERNAL_ERROR\`` : `${status}`

@@ -6,12 +6,10 @@ const ACCOUNT_FLAGS = {
 } as const satisfies FlagTable
 /** Flags of a command that needs nothing but the account. */
 const ONE_ACCOUNT = { ...ACCOUNT_FLAGS, ...DIRECTORY_FLAGS } as const satisfies FlagTable
-const USAGE = '--account ACCOUNT [flags]'
 
 export const ACCOUNT_COMMANDS = {
   'account create': {
     about: 'Create an account with an API key',
-    usage: '--email EMAIL --plan PLAN [flags]',
     text: 'Creates an account and prints it as JSON. Its key has every scope and is shown only once.',
     flags: {
       email: { value: 'EMAIL', about: 'email of the account', required: true },
@@ -22,26 +20,22 @@ export const ACCOUNT_COMMANDS = {
   },
   'account list': {
     about: 'List all accounts',
-    usage: '[flags]',
     text: `Lists all accounts, oldest first: a table on a terminal, otherwise one JSON object per line. "holdfast accounts" also
 shows the usage of each account.`,
     flags: { json: { about: 'print JSON on a terminal as well' }, ...DIRECTORY_FLAGS },
   },
   'account set-plan': {
     about: 'Change the plan of an account',
-    usage: '--account ACCOUNT --plan PLAN [flags]',
     text: 'Changes the plan of an account. A running server applies it within a second.',
     flags: { ...ACCOUNT_FLAGS, plan: NEW_PLAN, ...DIRECTORY_FLAGS },
   },
   'account set-password': {
     about: 'Set the password of an account',
-    usage: USAGE,
     text: 'Sets the password of an account to the first line of standard input, and ends its sessions. Keys stay valid.',
     flags: ONE_ACCOUNT,
   },
   'account password-link': {
     about: 'Make a link that sets the password of an account',
-    usage: USAGE,
     text: `Prints a link to the console that sets the password of an account, once, within 24 hours. It replaces the former link.
 The sessions of the account end when the link is used. Keys and the second factor stay.`,
     flags: ONE_ACCOUNT,
@@ -49,7 +43,6 @@ The sessions of the account end when the link is used. Keys and the second facto
   },
   'account set-identity': {
     about: 'Let a user of the sign-in provider use an account',
-    usage: '--account ACCOUNT --subject SUBJECT [flags]',
     text: `Lets a user of the sign-in provider sign in to an existing account, instead of the user before. The groups of the user
 then decide the plan. An owner signs in without a provider.`,
     flags: {
@@ -65,38 +58,32 @@ then decide the plan. An owner signs in without a provider.`,
   },
   'account disable-2fa': {
     about: 'Turn off the second factor of an account',
-    usage: USAGE,
     text: 'Turns off the second factor of an account, for a user without authenticator and recovery codes.',
     flags: ONE_ACCOUNT,
   },
   'account disable': {
     about: 'Disable an account',
-    usage: USAGE,
     text: `Refuses the keys, sessions and sign-ins of an account. A running server applies it within a second. Its content stays.`,
     flags: ONE_ACCOUNT,
   },
   'account enable': {
     about: 'Enable a disabled account',
-    usage: USAGE,
     text: 'Enables a disabled account again.',
     flags: ONE_ACCOUNT,
   },
   'account delete': {
     about: 'Delete an account and its pins',
-    usage: USAGE,
     text: `Deletes an account with its keys, sessions and pins. This cannot be undone. A running server refuses the account within
 a second and removes its content soon after. Otherwise the next start removes the content.`,
     flags: ONE_ACCOUNT,
   },
   'account sessions': {
     about: 'List the sessions of an account',
-    usage: USAGE,
     text: 'Prints the sessions of an account as JSON, oldest first.',
     flags: ONE_ACCOUNT,
   },
   'account end-sessions': {
     about: 'End all sessions of an account',
-    usage: USAGE,
     text: 'Ends all sessions of an account. A running server applies it within a second. Keys stay valid.',
     flags: ONE_ACCOUNT,
   },

@@ -5,7 +5,7 @@ import type { CommandSpec, Flag, Words } from './command-spec.ts'
 
 type Values = Record<string, string | boolean | readonly (string | boolean)[] | undefined>
 
-const NO_WORDS: Words = { what: '', min: 0, max: 0 }
+const NO_WORDS: Words = { usage: '', what: '', min: 0, max: 0 }
 
 /** Creates the error for arguments that the help of the command explains. */
 function grammarError(message: string): HoldfastError {
@@ -41,7 +41,10 @@ export function readArguments(
 }
 
 function readFlag(values: Values, name: string, { value, many, required, alias = name }: Flag): Values[string] {
-  if (value === undefined) return values[name] === true
+  if (value === undefined) {
+    if (required && values[name] !== true) throw grammarError(`--${name} is needed`)
+    return values[name] === true
+  }
   if (many) return values[name] ?? []
   const given = values[alias] ?? values[name]
   if (required && (typeof given !== 'string' || given.trim() === '')) throw grammarError(`--${name} is needed`)

@@ -18,6 +18,8 @@ export type FlagTable = Readonly<Record<string, Flag>>
 
 /** Arguments without a flag. */
 export interface Words {
+  /** Form in the first line of the help. */
+  usage: string
   /** Name for the error of a missing argument. */
   what: string
   min: number
@@ -34,8 +36,6 @@ export interface CommandSpec {
   about: string
   /** Names from other programs. */
   aliases?: readonly string[]
-  /** Arguments in the first line of the help, after the name. Empty for none. */
-  usage: string
   /** Paragraph that explains the command. */
   text: string
   /** Lines of examples. */
@@ -49,7 +49,7 @@ export interface CommandSpec {
 
 type Names<T extends FlagTable, Shape> = { [Name in keyof T]: T[Name] extends Shape ? Name : never }[keyof T]
 type ManyNames<T extends FlagTable> = Names<T, { many: true }>
-type RequiredNames<T extends FlagTable> = Names<T, { required: true }>
+type RequiredNames<T extends FlagTable> = Names<T, { value: string; required: true }>
 type ValueNames<T extends FlagTable> = Exclude<Names<T, { value: string }>, ManyNames<T> | RequiredNames<T>>
 type SwitchNames<T extends FlagTable> = Exclude<keyof T, Names<T, { value: string }>>
 

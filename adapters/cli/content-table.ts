@@ -6,14 +6,13 @@ const PLACE_FLAGS = {
   cluster: { value: 'ID', about: "cluster (default: the account's)" },
   timelock: { value: 'TIME', about: 'expiry, such as 2030-12-31T23:59:59Z (default: never)' },
 } as const satisfies FlagTable
-const ONE_CID = { what: 'a CID', min: 1, max: 1 } as const
-const PLACE = { what: 'a CID, CID/PATH or URL', min: 1, max: 1 } as const
+const ONE_CID = { usage: 'CID', what: 'a CID', min: 1, max: 1 } as const
+const PLACE = { usage: 'CID[/PATH]|URL', what: 'a CID, CID/PATH or URL', min: 1, max: 1 } as const
 
 export const CONTENT_COMMANDS = {
   upload: {
     about: 'Upload files and directories',
     aliases: ['add', 'put'],
-    usage: 'PATH... [flags]',
     text: `Uploads files and directories, and prints their CIDs. On a terminal and with --json it also prints links. A directory
 becomes one upload with all files below it, hidden ones included. Symbolic links, empty directories and names that a form
 cannot carry are skipped and listed. If links or names are skipped, the exit code is 3. PATH - is standard input.
@@ -22,7 +21,7 @@ ${PUBLIC_NOTICE}`,
       "holdfast upload ./site --name 'Site of May' --cluster cl1-eu",
       'pg_dump shop | holdfast upload - --name shop.sql',
     ],
-    words: { what: 'a file or directory', min: 1, max: Number.POSITIVE_INFINITY, arePaths: true },
+    words: { usage: 'PATH...', what: 'a file or directory', min: 1, max: Number.POSITIVE_INFINITY, arePaths: true },
     flags: {
       name: { value: 'NAME', about: 'name in lists (default: its own name; for one PATH only)' },
       ...PLACE_FLAGS,
@@ -35,13 +34,12 @@ ${PUBLIC_NOTICE}`,
   },
   import: {
     about: 'Import a CAR file, and check every block',
-    usage: 'FILE.car [flags]',
     text: `Imports the content of a CAR, and prints the CID and status of each root. Every block is checked by its hash, and every
 root must be complete. Blocks outside of the roots are ignored. A file from "holdfast export" also restores names and
 timelocks. If the server refuses a pin, it is listed and the exit code is 1.
 ${PUBLIC_NOTICE}`,
     examples: ["holdfast import backup.car --name 'Backup of May'"],
-    words: { what: 'a CAR file', min: 1, max: 1, arePaths: true },
+    words: { usage: 'FILE.car', what: 'a CAR file', min: 1, max: 1, arePaths: true },
     flags: {
       name: { value: 'NAME', about: "name in lists (default: the file's own name)" },
       ...PLACE_FLAGS,
@@ -53,11 +51,10 @@ ${PUBLIC_NOTICE}`,
   },
   export: {
     about: 'Export pins to a CAR file for import',
-    usage: 'CID|--all [flags]',
     text: `Writes the pins of a CID, or all pins, to a CAR file: their content, names, metadata and timelocks. Restore them on any
 server with "holdfast import"; other programs read the file as any CAR. An incomplete export leaves no file.`,
     examples: ['holdfast export --all --out ada.car'],
-    words: { what: '', min: 0, max: 1 },
+    words: { usage: 'CID|--all', what: '', min: 0, max: 1 },
     flags: {
       out: { value: 'FILE', about: 'output file (default: CID.car, or holdfast-export.car)' },
       all: { about: 'export every pin of the account' },
@@ -67,10 +64,9 @@ server with "holdfast import"; other programs read the file as any CAR. An incom
   ls: {
     about: 'List your pins',
     aliases: ['list'],
-    usage: '[CID] [flags]',
     text: 'Lists all pins, the newest first. With the CID of a directory, lists its files. Times are UTC.',
     examples: ['holdfast ls --json | jq -r .cid'],
-    words: { what: '', min: 0, max: 1 },
+    words: { usage: '[CID]', what: '', min: 0, max: 1 },
     flags: {
       cid: { value: 'CID', about: 'only pins of this content' },
       name: { value: 'TEXT', about: 'only pins with this text in their name, in any case' },
@@ -81,7 +77,6 @@ server with "holdfast import"; other programs read the file as any CAR. An incom
   },
   get: {
     about: 'Download a file, or a directory into a new folder',
-    usage: 'CID[/PATH]|URL [flags]',
     text: `Downloads a file, or a directory into a new folder. An incomplete download leaves nothing. Symbolic links are skipped.
 A URL of content names what to download; the server is that of --api.`,
     examples: ['holdfast get bafybeif.../img/logo.png --out logo.png', 'holdfast get bafybeif... --out site'],
@@ -94,7 +89,6 @@ A URL of content names what to download; the server is that of --api.`,
   },
   cat: {
     about: 'Print a file to standard output',
-    usage: 'CID[/PATH]|URL [flags]',
     text: 'Prints a file to standard output. A URL of content names the file; the server is that of --api.',
     examples: ['holdfast cat bafybeif.../README.md | less'],
     words: PLACE,
@@ -102,7 +96,6 @@ A URL of content names what to download; the server is that of --api.`,
   },
   pin: {
     about: 'Pin content from the network by its CID',
-    usage: 'CID [flags]',
     text: `Pins content from the network, and prints the status. If you know a provider of the content, name it with --origin:
 the server asks it first.
 ${PUBLIC_NOTICE}`,
@@ -122,7 +115,6 @@ ${PUBLIC_NOTICE}`,
   },
   status: {
     about: 'Show the status of a pin',
-    usage: 'CID [flags]',
     text: 'Shows the status of a pin: stored blocks, clusters, and the last error.',
     examples: ['holdfast status bafkreifljrjcnysaahmfdv755prppgtnjbtfor7oukwigl6c3y4q4vmvcm'],
     words: ONE_CID,
@@ -131,7 +123,6 @@ ${PUBLIC_NOTICE}`,
   rm: {
     about: 'Remove a pin',
     aliases: ['delete', 'remove'],
-    usage: 'CID [flags]',
     text: 'Removes a pin. Unused blocks are deleted after a grace period.',
     examples: ['holdfast rm bafkreifljrjcnysaahmfdv755prppgtnjbtfor7oukwigl6c3y4q4vmvcm'],
     words: ONE_CID,

@@ -1,19 +1,17 @@
 import { type CommandSpec, type FlagTable, OWNER_FLAGS } from './command-spec.ts'
 
-const ONE_NODE = { what: 'the id of a node', min: 1, max: 1 } as const
+const ONE_NODE = { usage: 'ID', what: 'the id of a node', min: 1, max: 1 } as const
 const NO_WAIT = { 'no-wait': { about: 'do not wait' } } as const satisfies FlagTable
 
 export const FLEET_COMMANDS = {
   'node list': {
     about: 'List the nodes of a fleet',
-    usage: '[flags]',
     text: `Lists the nodes of a fleet, also those that have ended. MEMBERSHIP is active, retiring, retired, forgetting or
 forgotten. LOCK is "running" while a process runs as the node.`,
     flags: OWNER_FLAGS,
   },
   'node retire': {
     about: 'Move the content of a node to another node',
-    usage: 'ID --to OTHER [flags]',
     text: `Moves the content of a node to another node, and waits until the node is empty. All pins stay pinned and readable. Both
 nodes must run. First set "node" of its clusters to the other node, and restart all nodes. The command names the
 clusters of the records that move. If it is interrupted, the move continues; repeat the command to wait again.`,
@@ -27,7 +25,6 @@ clusters of the records that move. If it is interrupted, the move continues; rep
   },
   'node forget': {
     about: 'Give up a node whose disk is gone',
-    usage: 'ID [flags]',
     text: `Gives up a node whose disk is gone, and waits until other nodes have taken over its records. Content that they, a cluster
 on another system or the network have is fetched again. Content that nobody has becomes failed.
 Refused while a process runs as the node. First set "node" of its clusters to other nodes, and restart all nodes.`,
@@ -41,7 +38,6 @@ Refused while a process runs as the node. First set "node" of its clusters to ot
   },
   'node lost': {
     about: 'List the records whose content was lost with a node',
-    usage: '[flags]',
     text: 'Lists the records whose content was lost with a node, by account, until their content is complete again.',
     flags: { account: { value: 'ID', about: 'only those of an account' }, ...OWNER_FLAGS },
   },

@@ -10,15 +10,23 @@ export function helpOf(topic: string): string {
 }
 
 function commandHelp(name: CommandName): string {
-  const { usage, text, examples = [], flags, outro } = COMMAND_TABLE[name]
-  const parts = [
-    `Usage: holdfast ${name} ${usage}`.trimEnd(),
-    text,
-    examples.map(line => `  ${line}`).join('\n'),
-    flagLines(flags),
-    outro ?? '',
-  ]
+  const { text, examples = [], flags, outro } = COMMAND_TABLE[name]
+  const parts = [usageOf(name), text, examples.map(line => `  ${line}`).join('\n'), flagLines(flags), outro ?? '']
   return parts.filter(part => part !== '').join('\n\n')
+}
+
+function usageOf(name: CommandName): string {
+  const { words, flags } = COMMAND_TABLE[name]
+  const all = Object.entries<Flag>(flags)
+  const required = all.filter(([, flag]) => flag.required).map(([flag, { value = '' }]) => `--${flag} ${value}`.trim())
+  const hasMore = all.length > required.length
+  return [
+    'Usage: holdfast',
+    name,
+    ...(words === undefined ? [] : [words.usage]),
+    ...required,
+    ...(hasMore ? ['[flags]'] : []),
+  ].join(' ')
 }
 
 /** Aligns the meanings of all flags of a command. */

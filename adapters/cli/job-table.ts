@@ -14,12 +14,11 @@ const SELECTION = {
   expected: { value: 'COUNT', about: 'number of pins that the filters select; if it differs, nothing is changed' },
   'no-wait': { about: 'return at once; the server continues' },
 } as const satisfies FlagTable
-const IDS = { what: 'the id of an upload', min: 0, max: 1_000 } as const
+const IDS = { usage: '[ID...]', what: 'the id of an upload', min: 0, max: 1_000 } as const
 
 export const JOB_COMMANDS = {
   'job delete': {
     about: 'Delete many pins at once',
-    usage: '[ID...] [flags]',
     text: `Deletes many pins: up to 1,000 ids of uploads, or all pins that match every given filter. Filters without --expected
 only count. For some minutes "holdfast job undo" restores the same pins.`,
     examples: ['holdfast job delete --name draft', 'holdfast job delete --name draft --expected 123'],
@@ -28,7 +27,6 @@ only count. For some minutes "holdfast job undo" restores the same pins.`,
   },
   'job edit': {
     about: 'Rename, expire or move many pins at once',
-    usage: '[ID...] [flags]',
     text: `Renames many pins, sets their expiry, or moves them to another cluster of the same system. The pins are selected as for
 "holdfast job delete". An edit cannot be undone.`,
     examples: [
@@ -49,15 +47,13 @@ only count. For some minutes "holdfast job undo" restores the same pins.`,
   },
   'job list': {
     about: 'List the running and the latest jobs',
-    usage: '[flags]',
     text: 'Lists the jobs that run, or that ended within an hour, with their progress.',
     flags: API_FLAGS,
   },
   'job undo': {
     about: 'Restore the pins that a job deleted',
-    usage: 'ID [flags]',
     text: 'Restores the pins that a job deleted, with their ids, names and times. Pins that have expired meanwhile stay deleted.',
-    words: { what: 'the id of a job', min: 1, max: 1 },
+    words: { usage: 'ID', what: 'the id of a job', min: 1, max: 1 },
     flags: { 'no-wait': SELECTION['no-wait'], ...API_FLAGS },
   },
 } as const satisfies Record<string, CommandSpec>

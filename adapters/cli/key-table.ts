@@ -7,7 +7,6 @@ const OF_ACCOUNT = {
 export const KEY_COMMANDS = {
   'key create': {
     about: 'Create an API key',
-    usage: '--account ACCOUNT [flags]',
     text: 'Creates an API key and prints it as JSON. The key is shown only once.',
     flags: {
       ...OF_ACCOUNT,
@@ -36,13 +35,11 @@ export const KEY_COMMANDS = {
   },
   'key revoke': {
     about: 'Revoke an API key',
-    usage: '--account ACCOUNT --name NAME [flags]',
     text: 'Revokes an API key. A running server applies it within a second.',
     flags: { ...OF_ACCOUNT, name: { value: 'NAME', about: 'name of the key', required: true }, ...DIRECTORY_FLAGS },
   },
   'key list': {
     about: 'List the keys of an account',
-    usage: '--account ACCOUNT [flags]',
     text: 'Prints the API keys of an account as JSON, oldest first, without secrets.',
     flags: { ...OF_ACCOUNT, uploads: { about: 'list upload tokens instead' }, ...DIRECTORY_FLAGS },
   },

@@ -13,7 +13,6 @@ const ADDRESS_FLAGS = {
 export const SERVER_COMMANDS = {
   serve: {
     about: 'Run the server',
-    usage: '[flags]',
     text: 'Runs the server until SIGTERM or SIGINT.',
     flags: {
       ...ADDRESS_FLAGS,
@@ -28,7 +27,6 @@ HOLDFAST_METRICS sets the readers of /metrics: loopback (the default), all or no
   },
   'config schema': {
     about: 'Print the JSON Schema of the configuration file',
-    usage: '',
     text: `Prints the JSON Schema of the configuration file. Editors use it for completion and checks: save it, and name it in the
 field "$schema" of the file.`,
     examples: ['holdfast config schema > holdfast.schema.json'],
@@ -36,7 +34,6 @@ field "$schema" of the file.`,
   },
   doctor: {
     about: 'Check configuration, machine and running server',
-    usage: '[flags]',
     text: `Checks configuration, ports, clock, disk, network, proxy headers, sign-in provider and the age of the backup. It changes
 nothing, and works with and without a running server. Give it the flags and variables of "holdfast serve". If it finds a
 fault, the exit code is 1.`,

@@ -1,6 +1,5 @@
 import { resolve } from 'node:path'
 import { rehearseUpgrade, type UpgradeRehearsal } from '../../src/index.ts'
-import { usageError } from './arguments.ts'
 import type { GivenTo } from './command-table.ts'
 import { print, printJson } from './output.ts'
 import { formatBytes } from './printed-text.ts'
@@ -8,9 +7,6 @@ import { type Environment, readDirectorySettings } from './settings.ts'
 
 /** Rehearses the change of the database that the first start of this version makes. */
 export async function upgrade(given: GivenTo<'upgrade'>, env: Environment): Promise<void> {
-  if (!given.flags.check) {
-    throw usageError('--check is needed: the server itself changes the database at its first start')
-  }
   const { dataDir, config } = readDirectorySettings(given.flags, env)
   const { scratch } = given.flags
   const rehearsal = rehearseUpgrade(dataDir, ...(scratch === undefined ? [] : [resolve(scratch)]))
