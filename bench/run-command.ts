@@ -68,9 +68,9 @@ const HELP = `npm run --silent bench -- BENCH... [flags]
 
 Measures in interleaved rounds. Prints the machine, the medians, and the lowest and highest round.
 
-${BENCHES.map(({ name, minutes, ...bench }) => `  ${name.padEnd(10)}about ${minutes} minutes: ${bench.describe('full')}`).join('\n')}
-  table     about 20 minutes: the figures with goals, ours and those of other services, ${TABLE_ROUNDS} rounds, one with --quick
-  all       about ${BENCHES.reduce((sum, { minutes }) => sum + minutes, 0)} minutes: all of these
+${BENCHES.map(({ name, minutes, ...bench }) => `  ${name.padEnd(12)}about ${minutes} minutes: ${bench.describe('full')}`).join('\n')}
+  table       about 20 minutes: the figures with goals, ours and those of other services, ${TABLE_ROUNDS} rounds, one with --quick
+  all         about ${BENCHES.reduce((sum, { minutes }) => sum + minutes, 0)} minutes: all of these
 
   --quick         --size quick: a first impression in about a quarter of the time
   --size SIZE     full, quick, or tiny, a dry run with meaningless figures

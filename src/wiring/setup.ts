@@ -88,11 +88,11 @@ export function setupOf(options: EngineOptions): Setup {
     backends = {},
     ...given
   } = rest
+  const unknown = Object.keys(given).filter(name => !OPTIONS.includes(name))
+  if (unknown.length > 0) throw new HoldfastError('CONFIG_INVALID', `options: ${unknownKeys(unknown, OPTIONS)}`)
   if (typeof dataDir !== 'string' || dataDir === '') {
     throw new HoldfastError('CONFIG_INVALID', 'options: dataDir must be the path of a directory')
   }
-  const unknown = Object.keys(given).filter(name => !OPTIONS.includes(name))
-  if (unknown.length > 0) throw new HoldfastError('CONFIG_INVALID', `options: ${unknownKeys(unknown, OPTIONS)}`)
   const config = withDefaults(parseConfig(given, 'options', adapters))
   if (config.reconcile.everyHours === 0 && Object.keys(backends).length > 0) {
     throw new HoldfastError('CONFIG_INVALID', `options: backends: ${uncheckable(0, undefined)}`)

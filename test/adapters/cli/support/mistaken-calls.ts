@@ -24,6 +24,7 @@ const client = (): HoldfastClient => new HoldfastClient({ base: 'http://127.0.0.
 /** Wrong calls of an engine, of the functions beside it, of the handlers and of the client. */
 export const mistakenCalls: readonly Mistake<MistakenCall>[] = [
   [() => createEngine(wrong(undefined)), 'dataDir', 'must be the path of a directory'],
+  [(_, datadir) => createEngine(wrong({ datadir })), 'unknown key datadir', 'did you mean dataDir?'],
   [(_, dataDir) => createEngine(wrong({ dataDir, netwrok: {} })), 'unknown key netwrok', 'did you mean network?'],
   [(_, directory) => createEngine({ dataDir: `${directory}/a.txt` }), 'a.txt', 'not a directory'],
   [engine => engine.pins.pin(wrong(undefined)), 'cid is missing', 'pass a CID'],
