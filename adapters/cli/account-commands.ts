@@ -1,6 +1,6 @@
 import { type Account, SCOPES } from '../../src/index.ts'
 import { accountRow, accountTable } from './account-lines.ts'
-import { usageError } from './arguments.ts'
+import { missingFlag } from './arguments.ts'
 import type { GivenTo } from './command-table.ts'
 import { consoleUrl, passwordLinkUrl } from './console-url.ts'
 import { localUrl } from './listener.ts'
@@ -56,7 +56,7 @@ export async function setIdentity(given: GivenTo<'account set-identity'>, env: E
   const { flags } = given
   const { account: idOrEmail, subject } = flags
   const issuer = flags.issuer ?? readServerSettings(flags, env).config.oidc?.issuer
-  if (issuer === undefined) throw usageError('--issuer is needed, or oidc.issuer in the configuration')
+  if (issuer === undefined) throw missingFlag('issuer')
   return withAccounts(flags, env, async handle => {
     const { id } = await findAccount(handle, idOrEmail)
     const account = await handle.accounts.setIdentity(id, { issuer, subject })

@@ -17,6 +17,11 @@ export function usageError(message: string): HoldfastError {
   return new HoldfastError('VALIDATION', message)
 }
 
+/** Creates the error for a flag that a command needs. */
+export function missingFlag(name: string): HoldfastError {
+  return grammarError(`--${name} is needed`)
+}
+
 /**
  * Parses the arguments of a command. `--` ends the flags. The flags have the types of `Flags` for the command.
  * @throws HoldfastError `VALIDATION` for arguments that the command does not allow, and without a required one
@@ -42,12 +47,12 @@ export function readArguments(
 
 function readFlag(values: Values, name: string, { value, many, required, alias = name }: Flag): Values[string] {
   if (value === undefined) {
-    if (required && values[name] !== true) throw grammarError(`--${name} is needed`)
+    if (required && values[name] !== true) throw missingFlag(name)
     return values[name] === true
   }
   if (many) return values[name] ?? []
   const given = values[alias] ?? values[name]
-  if (required && (typeof given !== 'string' || given.trim() === '')) throw grammarError(`--${name} is needed`)
+  if (required && (typeof given !== 'string' || given.trim() === '')) throw missingFlag(name)
   return given
 }
 

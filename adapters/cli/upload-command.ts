@@ -1,7 +1,7 @@
 import { HoldfastError, isHoldfastError } from '../../src/domain/errors.ts'
 import type { Cluster, Directory, HoldfastClient, Upload } from '../client/index.ts'
 import { withApi } from './api-command.ts'
-import { usageError } from './arguments.ts'
+import { missingFlag, usageError } from './arguments.ts'
 import type { GivenTo } from './command-table.ts'
 import { describeError } from './failure.ts'
 import { fileSource, type LeftOut, type LocalContent, readLocalContent } from './local-files.ts'
@@ -58,7 +58,7 @@ async function uploadContent(
   meta: Record<string, string> | undefined,
 ): Promise<Upload | Directory> {
   const called = flags.name ?? local?.name
-  if (called === undefined) throw usageError('--name is needed for standard input')
+  if (called === undefined) throw missingFlag('name')
   const total = local === null ? null : local.files.reduce((sum, { size }) => sum + size, 0)
   const bar = new ProgressBar(printable(called), total)
   const { cluster, timelock } = flags
