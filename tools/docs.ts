@@ -2,7 +2,7 @@
 // end -->`. A test fails if one is out of date.
 import { existsSync, globSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { SECTIONS } from '../adapters/cli/command-table.ts'
+import { SECTIONS } from '../adapters/cli/all-commands.ts'
 import { helpOf } from '../adapters/cli/help.ts'
 import { serverAdapters } from '../adapters/cli/server-adapters.ts'
 import { clusterSchema } from '../src/config/cluster-schema.ts'

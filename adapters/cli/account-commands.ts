@@ -1,7 +1,7 @@
 import { type Account, SCOPES } from '../../src/index.ts'
 import { accountRow, accountTable } from './account-lines.ts'
+import type { GivenTo } from './all-commands.ts'
 import { missingFlag } from './arguments.ts'
-import type { GivenTo } from './command-table.ts'
 import { consoleUrl, passwordLinkUrl } from './console-url.ts'
 import { localUrl } from './listener.ts'
 import { isoTime, print, printJson, terminalColumns } from './output.ts'

@@ -1,6 +1,6 @@
 import { type MovedCatalogue, moveCatalogue } from '../../src/index.ts'
+import type { GivenTo } from './all-commands.ts'
 import { usageError } from './arguments.ts'
-import type { GivenTo } from './command-table.ts'
 import { print, printJson } from './output.ts'
 import { countOf } from './printed-text.ts'
 import { ProgressBar } from './progress-bar.ts'

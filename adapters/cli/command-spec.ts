@@ -59,7 +59,7 @@ export type Flags<T extends FlagTable> = { readonly [Name in ValueNames<T>]?: st
 } & { readonly [Name in ManyNames<T>]: readonly string[] } & { readonly [Name in SwitchNames<T>]: boolean }
 
 /** Arguments of a command. */
-export interface Given<Spec extends Pick<CommandSpec, 'flags'>> {
+export interface CommandArguments<Spec extends Pick<CommandSpec, 'flags'>> {
   flags: Flags<Spec['flags']>
   words: readonly string[]
 }

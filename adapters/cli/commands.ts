@@ -1,4 +1,4 @@
-import type { CommandName, GivenTo } from './command-table.ts'
+import type { CommandName, GivenTo } from './all-commands.ts'
 import type { Environment } from './settings.ts'
 
 /** Runs a command with its arguments. */

@@ -1,5 +1,5 @@
+import type { GivenTo } from './all-commands.ts'
 import { usageError } from './arguments.ts'
-import type { GivenTo } from './command-table.ts'
 import { bashScript, fishScript, zshScript } from './completion-scripts.ts'
 import { completionTable } from './completions.ts'
 import { print } from './output.ts'

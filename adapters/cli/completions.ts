@@ -1,5 +1,5 @@
+import { ALIASES, COMMAND_TABLE, type CommandName, commandsOf, GROUPS, isCommand, SECTIONS } from './all-commands.ts'
 import type { Flag } from './command-spec.ts'
-import { ALIASES, COMMAND_TABLE, type CommandName, commandsOf, GROUPS, isCommand, SECTIONS } from './command-table.ts'
 
 /** Words that can follow a command, a group of commands, or the program itself. */
 export interface Completions {

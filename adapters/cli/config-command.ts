@@ -1,5 +1,5 @@
 import { configJsonSchema } from '../../src/index.ts'
-import type { GivenTo } from './command-table.ts'
+import type { GivenTo } from './all-commands.ts'
 import { print } from './output.ts'
 import { serverAdapters } from './server-adapters.ts'
 

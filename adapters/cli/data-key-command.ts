@@ -1,5 +1,5 @@
 import { HoldfastError, replaceDataKey } from '../../src/index.ts'
-import type { GivenTo } from './command-table.ts'
+import type { GivenTo } from './all-commands.ts'
 import { print, printJson } from './output.ts'
 import { serverAdapters } from './server-adapters.ts'
 import { type Environment, readDirectorySettings } from './settings.ts'

@@ -1,6 +1,6 @@
 import { checkConfig, HoldfastError, isHoldfastError } from '../../src/index.ts'
+import type { GivenTo } from './all-commands.ts'
 import { type CheckResult, fault, fine, warning } from './check-result.ts'
-import type { GivenTo } from './command-table.ts'
 import { checkBackups } from './doctor-backup.ts'
 import { checkClockBehind, checkClusterDirectory, checkDataDirectory } from './doctor-disk.ts'
 import { checkFreePorts, checkGatewayPort, checkNetworkPorts } from './doctor-ports.ts'

@@ -1,5 +1,5 @@
+import { COMMAND_TABLE, type CommandName, commandsOf, isCommand, SECTIONS } from './all-commands.ts'
 import type { Flag } from './command-spec.ts'
-import { COMMAND_TABLE, type CommandName, commandsOf, isCommand, SECTIONS } from './command-table.ts'
 
 const HELP_FLAG: Flag = { about: 'this text' }
 

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import type { ApiKey } from '../../src/index.ts'
+import type { GivenTo } from './all-commands.ts'
 import { splitList, usageError } from './arguments.ts'
-import type { GivenTo } from './command-table.ts'
 import { isoTime, printJson } from './output.ts'
 import type { Environment } from './settings.ts'
 import { findAccount, presentAccount, withAccounts } from './with-accounts.ts'

@@ -1,5 +1,5 @@
+import type { GivenTo } from './all-commands.ts'
 import { withApi } from './api-command.ts'
-import type { GivenTo } from './command-table.ts'
 import { metaFlag } from './meta-flag.ts'
 import { print, printJson, terminalColumns } from './output.ts'
 import type { Environment } from './settings.ts'

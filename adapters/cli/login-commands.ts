@@ -1,6 +1,6 @@
+import type { GivenTo } from './all-commands.ts'
 import { connect, textOf, withApi } from './api-command.ts'
 import { apiBase, checkedKey, keySource } from './api-settings.ts'
-import type { GivenTo } from './command-table.ts'
 import { print, printJson } from './output.ts'
 import { readPassword } from './password-input.ts'
 import { formatTable } from './printed-text.ts'

@@ -1,7 +1,7 @@
 import { setTimeout } from 'node:timers/promises'
 import type { JsonObject } from '../client/index.ts'
+import type { GivenTo } from './all-commands.ts'
 import { numberOf, textOf } from './api-command.ts'
-import type { GivenTo } from './command-table.ts'
 import { nodeTable, waitsOf } from './node-lines.ts'
 import { print, printJson } from './output.ts'
 import { withOwnerNode } from './owner-node.ts'

@@ -1,6 +1,6 @@
 import type { HoldfastClient, Pin, Status } from '../client/index.ts'
+import type { GivenTo } from './all-commands.ts'
 import { withApi } from './api-command.ts'
-import type { GivenTo } from './command-table.ts'
 import { print, printJson } from './output.ts'
 import { ProgressBar } from './progress-bar.ts'
 import type { Environment } from './settings.ts'

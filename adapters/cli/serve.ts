@@ -20,8 +20,8 @@ import {
   watchLoop,
 } from '../node-http/index.ts'
 import { openTelemetry } from '../opentelemetry/index.ts'
+import type { GivenTo } from './all-commands.ts'
 import { usageError } from './arguments.ts'
-import type { GivenTo } from './command-table.ts'
 import { writeCompiled } from './compile-cache.ts'
 import { consoleUrl, passwordLinkUrl } from './console-url.ts'
 import { checkDescriptors } from './descriptors.ts'

@@ -1,6 +1,6 @@
 import type { Status } from '../client/index.ts'
+import type { GivenTo } from './all-commands.ts'
 import { listOf, numberOf, textOf, withApi } from './api-command.ts'
-import type { GivenTo } from './command-table.ts'
 import { print, printJson } from './output.ts'
 import { countOf, formatBytes, formatTable } from './printed-text.ts'
 import type { Environment } from './settings.ts'

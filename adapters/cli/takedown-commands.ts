@@ -1,7 +1,7 @@
 import type { JsonObject } from '../client/index.ts'
+import type { GivenTo } from './all-commands.ts'
 import { textOf } from './api-command.ts'
 import { usageError } from './arguments.ts'
-import type { GivenTo } from './command-table.ts'
 import { print, printJson } from './output.ts'
 import { withOwnerNode } from './owner-node.ts'
 import { formatTable } from './printed-text.ts'

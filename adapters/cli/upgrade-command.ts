@@ -1,6 +1,6 @@
 import { resolve } from 'node:path'
 import { rehearseUpgrade, type UpgradeRehearsal } from '../../src/index.ts'
-import type { GivenTo } from './command-table.ts'
+import type { GivenTo } from './all-commands.ts'
 import { print, printJson } from './output.ts'
 import { formatBytes } from './printed-text.ts'
 import { type Environment, readDirectorySettings } from './settings.ts'

@@ -1,5 +1,5 @@
+import type { GivenTo } from './all-commands.ts'
 import { listOf, textOf, withApi } from './api-command.ts'
-import type { GivenTo } from './command-table.ts'
 import { print, printJson } from './output.ts'
 import { formatTable } from './printed-text.ts'
 import type { Environment } from './settings.ts'

@@ -11,7 +11,7 @@ import {
 } from 'node:fs'
 import { basename, join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { isCommand } from '../../adapters/cli/command-table.ts'
+import { isCommand } from '../../adapters/cli/all-commands.ts'
 import { COMMANDS } from '../../adapters/cli/commands.ts'
 import { helpOf } from '../../adapters/cli/help.ts'
 import { Draws } from '../support/draws.ts'

@@ -47,7 +47,7 @@ describe('bash', needs(isThere('bash'), 'there is no bash'), () => {
     ['holdfast serve --p', ['--port']],
     ['holdfast backup ch', ['check']],
     ['holdfast backup check --rep', ['--repair']],
-    ['holdfast completion ', ['bash', 'zsh', 'fish']],
+    ['holdfast completion ', ['bash', 'zsh', 'fish', '--help']],
     ['holdfast get --out ', []],
     ['holdfast rm --cluster ', []],
     ['holdfast nothing ', []],

@@ -1,13 +1,13 @@
-import { ACCOUNT_COMMANDS } from './account-table.ts'
-import type { CommandSpec, Given } from './command-spec.ts'
-import { CONTENT_COMMANDS } from './content-table.ts'
-import { FLEET_COMMANDS } from './fleet-table.ts'
-import { JOB_COMMANDS } from './job-table.ts'
-import { KEY_COMMANDS } from './key-table.ts'
-import { LOGIN_COMMANDS } from './login-table.ts'
-import { NODE_COMMANDS } from './node-table.ts'
-import { SERVER_COMMANDS } from './server-table.ts'
-import { WEBHOOK_COMMANDS } from './webhook-table.ts' // feature: webhooks
+import { ACCOUNT_COMMANDS } from './account-specs.ts'
+import type { CommandArguments, CommandSpec } from './command-spec.ts'
+import { CONTENT_COMMANDS } from './content-specs.ts'
+import { FLEET_COMMANDS } from './fleet-specs.ts'
+import { JOB_COMMANDS } from './job-specs.ts'
+import { KEY_COMMANDS } from './key-specs.ts'
+import { LOGIN_COMMANDS } from './login-specs.ts'
+import { NODE_COMMANDS } from './node-specs.ts'
+import { SERVER_COMMANDS } from './server-specs.ts'
+import { WEBHOOK_COMMANDS } from './webhook-specs.ts' // feature: webhooks
 
 const USER_COMMANDS = {
   ...LOGIN_COMMANDS,
@@ -22,7 +22,7 @@ const TABLE = { ...USER_COMMANDS, ...SERVER_COMMANDS, ...OWNER_COMMANDS, ...ACCE
 
 export type CommandName = keyof typeof TABLE
 /** Arguments of a command. */
-export type GivenTo<Name extends CommandName> = Given<(typeof TABLE)[Name]>
+export type GivenTo<Name extends CommandName> = CommandArguments<(typeof TABLE)[Name]>
 
 /** Every command. Grammar, help, completion and reference page come from it. */
 export const COMMAND_TABLE: Readonly<Record<CommandName, CommandSpec>> = TABLE
