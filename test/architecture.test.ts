@@ -92,6 +92,18 @@ const FLEET_PORT =
 
 const LONGEST_FILE = 300
 
+/** The only files with real time and chance, with the reason. All others have a `Clock`. */
+const REAL_TIME: Readonly<Record<string, string>> = {
+  'src/domain/clock.ts': 'the clock of the system',
+  'src/concurrency/turns.ts': 'turns of the loop',
+  'src/disk/data-directory.ts': 'the end of another process',
+  'adapters/node-http/loop-time.ts': 'watches of loops and threads',
+  'adapters/node-http/incoming-body.ts': 'timeouts of HTTP',
+  'adapters/oidc/bounded-fetch.ts': 'timeouts of HTTP of a library, which compares tokens with the time of the system',
+  'adapters/client/idle-timer.ts': 'the client',
+  'adapters/cli/real-time.ts': 'the command line',
+}
+
 /** File names that may occur several times, with the reason. */
 const SHARED_FILE_NAMES: Readonly<Record<string, string>> = {
   'index.ts': 'the entry of a package',
@@ -223,7 +235,7 @@ function clockOf(node: AstNode): string | null {
   const { callee } = node
   const name =
     callee.type === 'MemberExpression' ? `${nameOf(callee.object)}.${nameOf(callee.property)}` : nameOf(callee)
-  const clocks = ['setTimeout', 'setInterval', 'Date.now', 'Math.random', 'AbortSignal.timeout']
+  const clocks = ['setTimeout', 'setInterval', 'Date.now', 'performance.now', 'Math.random', 'AbortSignal.timeout']
   return clocks.includes(name) ? 'own clock' : null
 }
 
@@ -542,12 +554,14 @@ describe('architecture', () => {
   })
 
   test('time and chance are injected', () => {
-    // Waiting for another process to exit takes real time, whatever clock the engine has.
-    const allowed = ['src/domain/clock.ts', 'src/disk/data-directory.ts']
-    const wrong = findings(
-      (what, file) => what === 'own clock' && file.path.startsWith('src/') && !allowed.includes(file.path),
-    )
+    const using = new Set<string>()
+    const wrong = findings((what, file) => {
+      if (what !== 'own clock' || file.path.startsWith('adapters/console/page/')) return false
+      using.add(file.path)
+      return REAL_TIME[file.path] === undefined
+    })
     expect(wrong).toEqual([])
+    expect([...using].toSorted()).toEqual(Object.keys(REAL_TIME).toSorted())
   })
 
   test('the sources have no any and no TypeScript syntax beyond types', () => {

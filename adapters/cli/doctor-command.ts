@@ -9,6 +9,7 @@ import { checkSignIn } from './doctor-sign-in.ts'
 import { checkStart } from './doctor-start.ts'
 import { endWithReader, print, printJson } from './output.ts'
 import { countOf, formatBytes, formatTable } from './printed-text.ts'
+import { timeNow } from './real-time.ts'
 import { serverAdapters } from './server-adapters.ts'
 import { type Environment, LEAST_MEMORY_BYTES, readServerSettings, type ServerSettings } from './settings.ts'
 
@@ -38,10 +39,10 @@ async function examine({ flags }: GivenTo<'doctor'>, env: Environment): Promise<
       checkStart(settings, env, version !== null),
       checkDataDirectory(directoryOf(dataDir), version !== null),
       ...[...new Set(places)].map(path => checkClusterDirectory(directoryOf(path))),
-      checkClockBehind(dataDir, Date.now()),
+      checkClockBehind(dataDir, timeNow()),
       trust(settings),
       checkSignIn(settings, env),
-      checkBackups([...flags.backup, ...(config.backupRoots ?? [])], Date.now()),
+      checkBackups([...flags.backup, ...(config.backupRoots ?? [])], timeNow()),
     ])
     return parts.flat()
   } catch (error) {

@@ -3,6 +3,7 @@ import { connect, listOf, numberOf, textOf } from './api-command.ts'
 import { apiBase, ownerBase, readApiSettings } from './api-settings.ts'
 import { type CheckResult, fault, fine, warning } from './check-result.ts'
 import { localUrl } from './listener.ts'
+import { signalWithin } from './real-time.ts'
 import type { Environment, ServerSettings } from './settings.ts'
 
 const LONGEST_MS = 3_000
@@ -91,7 +92,7 @@ function proxied(failures: readonly JsonObject[]): CheckResult[] {
 
 async function answerOf(url: string): Promise<JsonObject | null> {
   try {
-    const response = await fetch(url, { signal: AbortSignal.timeout(LONGEST_MS), redirect: 'manual' })
+    const response = await fetch(url, { signal: signalWithin(LONGEST_MS), redirect: 'manual' })
     const answer: unknown = await response.json()
     return typeof answer === 'object' ? (answer as JsonObject | null) : null
   } catch {

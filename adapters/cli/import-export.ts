@@ -4,6 +4,7 @@ import type { HoldfastClient, PinState, SizedSource } from '../client/index.ts'
 import { type ExportedRecord, exportHeader, readEntry } from './export-file.ts'
 import { describeError } from './failure.ts'
 import { type LocalFile, shownPath } from './local-files.ts'
+import { timeNow } from './real-time.ts'
 
 /** A record of an export, and the byte range of its blocks in the file. The range is null if no blocks follow. */
 export interface ExportSection {
@@ -65,7 +66,7 @@ export async function* restoreExport(
 ): AsyncGenerator<RestoredRecord, void> {
   for (const { record, content } of sections) {
     const { cid, expiresAt, meta = {} } = record
-    if (expiresAt !== null && Date.parse(expiresAt) <= Date.now()) {
+    if (expiresAt !== null && Date.parse(expiresAt) <= timeNow()) {
       yield { cid, status: 'expired', reason: `it ended at ${expiresAt}` }
       continue
     }

@@ -7,6 +7,7 @@ import { metaFlag } from './meta-flag.ts'
 import { print, printJson } from './output.ts'
 import { countOf, formatTable } from './printed-text.ts'
 import { ProgressBar } from './progress-bar.ts'
+import { timeNow } from './real-time.ts'
 import type { Environment } from './settings.ts'
 
 const DONE: Readonly<Record<Job['action'], string>> = {
@@ -74,7 +75,7 @@ async function started(
   if (isFiltered === flags.all) throw usageError('select pins by ids, by filters or by --all')
   const expected = numberFlag(flags.expected)
   try {
-    return await start.filter({ ...filter, createdBefore: flags.before ?? new Date(), expected })
+    return await start.filter({ ...filter, createdBefore: flags.before ?? new Date(timeNow()), expected })
   } catch (error) {
     if (!isHoldfastError(error, 'CONFLICT') || typeof error.details.selected !== 'number') throw error
     const matching = error.details.selected

@@ -1,5 +1,6 @@
 import { write, writeSync } from 'node:fs'
 import { pino } from 'pino'
+import { systemClock } from '../../src/domain/clock.ts'
 
 export interface LogFiles {
   write: typeof write
@@ -36,7 +37,7 @@ export class LogLines {
   #waiting: string[] = []
   /** Number of characters in the waiting lines. */
   #length = 0
-  #timer: NodeJS.Timeout | null = null
+  #endWait: (() => void) | null = null
   #writing = false
   #broken = false
 
@@ -70,13 +71,13 @@ export class LogLines {
   }
 
   #flushIn(ms: number): void {
-    this.#timer ??= setTimeout(() => this.#flush(), ms).unref()
+    this.#endWait ??= systemClock.after(ms, () => this.#flush())
   }
 
   #flush(): void {
     if (this.#writing) return
-    if (this.#timer !== null) clearTimeout(this.#timer)
-    this.#timer = null
+    this.#endWait?.()
+    this.#endWait = null
     if (this.#batch.length === 0) this.#batch = this.#take()
     if (this.#batch.length > 0) this.#write()
   }

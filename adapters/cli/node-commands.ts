@@ -1,4 +1,3 @@
-import { setTimeout } from 'node:timers/promises'
 import type { JsonObject } from '../client/index.ts'
 import type { GivenTo } from './all-commands.ts'
 import { numberOf, textOf } from './api-command.ts'
@@ -7,6 +6,7 @@ import { print, printJson } from './output.ts'
 import { withOwnerNode } from './owner-node.ts'
 import { formatTable } from './printed-text.ts'
 import { ProgressBar } from './progress-bar.ts'
+import { sleep } from './real-time.ts'
 import type { Environment } from './settings.ts'
 
 const POLL_MS = 2_000
@@ -61,7 +61,7 @@ async function ended(
     const waits = waitsOf(node).join('; ')
     if (waits !== '' && waits !== told) process.stderr.write(`${id}: ${waits}\n`)
     told = waits
-    await setTimeout(POLL_MS)
+    await sleep(POLL_MS)
   }
   bar.end()
   return node

@@ -1,4 +1,5 @@
 import { formatBytes } from './printed-text.ts'
+import { steadyTime } from './real-time.ts'
 
 export interface ProgressTarget {
   isTTY?: boolean
@@ -33,7 +34,7 @@ export class ProgressBar {
     this.#label = label
     this.#total = total
     this.#target = options.target ?? process.stderr
-    this.#now = options.now ?? (() => performance.now())
+    this.#now = options.now ?? steadyTime
     this.#startedAt = this.#now()
     this.#format = options.format ?? formatBytes
   }

@@ -1,3 +1,5 @@
+import { steadyTime } from './real-time.ts'
+
 /** Time in ms within which a second signal is ignored. One Ctrl+C can arrive twice: from the terminal, and from npm. */
 const SAME_SIGNAL_MS = 250
 
@@ -7,9 +9,9 @@ export function untilSignalled(): Promise<NodeJS.Signals> {
     let firstAt: number | null = null
     const heard = (signal: NodeJS.Signals): void => {
       if (firstAt === null) {
-        firstAt = performance.now()
+        firstAt = steadyTime()
         resolve(signal)
-      } else if (performance.now() - firstAt > SAME_SIGNAL_MS) {
+      } else if (steadyTime() - firstAt > SAME_SIGNAL_MS) {
         process.exit(1)
       }
     }

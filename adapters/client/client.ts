@@ -5,6 +5,7 @@ import * as known from './client-options.ts'
 import { Connection, type JsonObject, type RequestOptions } from './connection.ts'
 import { Content } from './content.ts'
 import { Files } from './files.ts'
+import { sleep } from './idle-timer.ts'
 import { Jobs } from './jobs.ts'
 import { Owner } from './owner.ts'
 import { Pins } from './pins.ts'
@@ -72,7 +73,7 @@ export class HoldfastClient {
       headers: options.headers ?? {},
       // Browsers refuse to call `fetch` as a method of another object.
       fetch: options.fetch ?? ((input, init) => fetch(input, init)),
-      wait: options.wait ?? (ms => new Promise(resolve => setTimeout(resolve, ms))),
+      wait: options.wait ?? sleep,
       note: options.note ?? (() => undefined),
     })
     this.files = checkingFields(new Files(this.#connection), known.FILE_CALLS)

@@ -1,3 +1,8 @@
+/** Resolves after `ms`. */
+export function sleep(ms: number): Promise<void> {
+  return new Promise(resolve => setTimeout(resolve, ms))
+}
+
 /** Aborts its signal after a time without progress. The timer runs only between `start` and `stop`. */
 export class IdleTimer {
   readonly #controller = new AbortController()

@@ -1,6 +1,7 @@
 import type { ServerResponse } from 'node:http'
 import { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
+import { deadline } from './incoming-body.ts'
 import { Lingering } from './lingering.ts'
 
 /**
@@ -77,10 +78,10 @@ export class Connections {
   #refuse(socket: Socket): void {
     this.#leave(socket)
     this.#surplus.add(socket)
-    const late = setTimeout(() => {
+    const late = deadline(SURPLUS_MS, () => {
       if (this.#surplus.has(socket)) this.#turnAway(socket)
-    }, SURPLUS_MS).unref()
-    socket.once('close', () => clearTimeout(late))
+    })
+    socket.once('close', late.cancel)
     const [oldest] = this.#surplus
     if (this.#surplus.size > this.#mostSurplus) this.#turnAway(oldest ?? socket)
   }

@@ -1,5 +1,7 @@
 import type { IncomingMessage } from 'node:http'
+import type { Socket } from 'node:net'
 import type { Readable } from 'node:stream'
+import { loopTime } from '../../src/concurrency/turns.ts'
 import { HoldfastError } from '../../src/domain/errors.ts'
 
 export const IDLE_MS = 120_000
@@ -18,6 +20,21 @@ const PIECE_BYTES = 256 * 1024
 /** Size up to which a body may be read at once. Node buffers this many bytes before the body is read. */
 const SMALL_BYTES = 64 * 1024
 
+// HTTP's own timeouts are about clients and sockets, so they run in real time, whatever clock the engine has.
+
+/** Gives up a socket without progress for `ms`. Returns a function that restores its timeout. */
+export function idleTimeout(socket: Socket | null, ms: number): () => void {
+  const before = socket?.timeout ?? 0
+  socket?.setTimeout(ms)
+  return () => socket?.setTimeout(before)
+}
+
+/** Calls `late` after `ms`, counted again from each refresh, unless it is cancelled. Does not keep the process alive. */
+export function deadline(ms: number, late: () => void): { refresh(): void; cancel(): void } {
+  const timer = setTimeout(late, ms).unref()
+  return { refresh: () => void timer.refresh(), cancel: () => clearTimeout(timer) }
+}
+
 /**
  * Yields the body. Throws if the client sends too slowly. Calls `invite` before the first read, and `abort` if the read
  * fails.
@@ -32,17 +49,15 @@ export async function* bodyOf(
     const before = 'the body was read before it reached Holdfast, which belongs before whatever parses bodies'
     throw new HoldfastError('VALIDATION', before)
   }
-  const { socket } = incoming
-  const timeout = socket.timeout ?? 0
   invite()
-  socket.setTimeout(IDLE_MS)
+  const restoreTimeout = idleTimeout(incoming.socket, IDLE_MS)
   try {
     yield* inPace(bodyPieces(incoming), pace)
   } catch (error) {
     abort()
     throw error
   } finally {
-    socket.setTimeout(timeout)
+    restoreTimeout()
   }
 }
 
@@ -62,9 +77,9 @@ async function* inPace(
 ): AsyncGenerator<Uint8Array, void, undefined> {
   let waited = 0
   let bytes = 0
-  let asked = performance.now()
+  let asked = loopTime()
   for await (const chunk of chunks) {
-    waited += performance.now() - asked
+    waited += loopTime() - asked
     bytes += chunk.byteLength
     if (waited >= spanMs) {
       if (bytes * 1_000 < bytesPerSecond * waited) {
@@ -74,7 +89,7 @@ async function* inPace(
       bytes = 0
     }
     yield chunk
-    asked = performance.now()
+    asked = loopTime()
   }
 }
 

@@ -1,5 +1,6 @@
 import type { Server } from 'node:http'
 import { type Socket, Server as SocketServer } from 'node:net'
+import { loopTime } from '../../src/concurrency/turns.ts'
 import { type Clock, systemClock } from '../../src/domain/clock.ts'
 
 /** During a round of the event loop this short, probably no connection has been queued. */
@@ -42,11 +43,11 @@ export function queueEmptied(server: Server, ms: number, clock: Clock = systemCl
     }
     server.on('connection', onConnection)
     const round = (left: number): void => {
-      const begun = performance.now()
+      const begun = loopTime()
       hasAccepted = false
       // Node accepts one connection in each round of the event loop, before the round's immediates run.
       setImmediate(() => {
-        const isEmpty = !hasAccepted && (performance.now() - begun <= SHORT_MS || left === 0)
+        const isEmpty = !hasAccepted && (loopTime() - begun <= SHORT_MS || left === 0)
         if (!isEmpty && clock.now() < end) return round(hasAccepted ? MOST_ROUNDS : left - 1)
         server.off('connection', onConnection)
         for (const socket of accepted) socket.resume()

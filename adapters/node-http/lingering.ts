@@ -1,4 +1,5 @@
 import type { Duplex } from 'node:stream'
+import { deadline } from './incoming-body.ts'
 
 const LINGER_MS = 3_000
 const LINGER_BYTES = 16 * 1024 * 1024
@@ -21,9 +22,9 @@ export class Lingering {
   close(socket: Duplex, bytes = ''): void {
     this.#sockets.add(socket)
     if (this.#sockets.size > this.#most) this.destroyOldest()
-    const late = setTimeout(() => socket.destroy(), LINGER_MS).unref()
+    const late = deadline(LINGER_MS, () => socket.destroy())
     socket.once('close', () => {
-      clearTimeout(late)
+      late.cancel()
       this.#sockets.delete(socket)
     })
     let left = LINGER_BYTES

@@ -1,5 +1,6 @@
 import { Worker } from 'node:worker_threads'
 import { currentWork, type Logger } from '../../src/index.ts'
+import { everyMs } from './loop-time.ts'
 
 /** A period during which the event loop was blocked. */
 export interface Stall {
@@ -37,7 +38,7 @@ const ENTRY = new URL(import.meta.url.endsWith('.ts') ? './loop-watcher.ts' : '.
  */
 export function watchLoop(logger: Logger, metrics?: { stalled(stall: Stall): void }): () => Promise<void> {
   const beats = new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT))
-  const beat = setInterval(() => Atomics.add(beats, 0, 1), BEAT_MS).unref()
+  const endBeats = everyMs(BEAT_MS, () => Atomics.add(beats, 0, 1))
   Object.defineProperty(globalThis, ANSWER, { value: currentWork, configurable: true })
   const workerData: WatcherData = { beats, lookMs: LOOK_MS, stallMs: STALL_MS, aloudMs: ALOUD_MS, question: QUESTION }
   const worker = new Worker(ENTRY, { name: 'holdfast-loop', workerData, resourceLimits: SMALL_HEAP, execArgv: [] })
@@ -48,7 +49,7 @@ export function watchLoop(logger: Logger, metrics?: { stalled(stall: Stall): voi
   })
   worker.on('error', err => logger.warn({ err }, 'event-loop watch failed'))
   return async () => {
-    clearInterval(beat)
+    endBeats()
     await worker.terminate()
   }
 }

@@ -3,6 +3,8 @@ import { writeSync } from 'node:fs'
 import { Session } from 'node:inspector'
 import { hostname } from 'node:os'
 import { parentPort, workerData } from 'node:worker_threads'
+import { systemClock } from '../../src/domain/clock.ts'
+import { everyMs } from './loop-time.ts'
 import type { Stall, WatcherData } from './loop-watch.ts'
 import { statOf, ThreadTime } from './thread-time.ts'
 
@@ -11,16 +13,12 @@ const STDERR = 2
 
 const time = new ThreadTime(() => statOf(process.pid))
 let lastBeat = Atomics.load(beats, 0)
-let lastLook = performance.now()
 let held = 0
 let asked = false
 let aloud = false
 let work: string | null = null
 
-setInterval(() => {
-  const now = performance.now()
-  const elapsed = Math.min(now - lastLook, 2 * lookMs)
-  lastLook = now
+function look(elapsedMs: number): void {
   const beat = Atomics.load(beats, 0)
   if (beat !== lastBeat) {
     lastBeat = beat
@@ -31,7 +29,7 @@ setInterval(() => {
     work = null
     return
   }
-  held += time.since(elapsed)
+  held += time.since(Math.min(elapsedMs, 2 * lookMs))
   if (held >= stallMs && !asked) {
     asked = true
     askForWork()
@@ -42,7 +40,7 @@ setInterval(() => {
     const msg = 'the event loop has been held and is not given back'
     const line = {
       level: 50,
-      time: Date.now(),
+      time: systemClock.now(),
       pid: process.pid,
       hostname: hostname(),
       ms: Math.round(held),
@@ -51,7 +49,9 @@ setInterval(() => {
     }
     writeSync(STDERR, `${JSON.stringify(line)}\n`)
   }
-}, lookMs)
+}
+
+everyMs(lookMs, look, { keepsAlive: true })
 
 /** Asks through the inspector, which can interrupt the main thread although its event loop is blocked. */
 function askForWork(): void {

@@ -2,6 +2,7 @@ import { readdirSync } from 'node:fs'
 import { createHistogram, type RecordableHistogram } from 'node:perf_hooks'
 import { descriptorLimit } from './connections.ts'
 import { type Families, type Sample, single } from './exposition.ts'
+import { everyMs } from './loop-time.ts'
 import type { Stall } from './loop-watch.ts'
 
 const QUANTILES = [0.5, 0.9, 0.99] as const
@@ -16,12 +17,9 @@ export class ProcessMetrics {
 
   constructor() {
     // `monitorEventLoopDelay` does not notice an event loop that microtasks block. A late timer does.
-    let due = performance.now() + LOOP_RESOLUTION_MS
-    setInterval(() => {
-      const now = performance.now()
-      this.#loop.record(Math.max(1, Math.round((now - due) * 1e6)))
-      due = now + LOOP_RESOLUTION_MS
-    }, LOOP_RESOLUTION_MS).unref()
+    everyMs(LOOP_RESOLUTION_MS, elapsed => {
+      this.#loop.record(Math.max(1, Math.round((elapsed - LOOP_RESOLUTION_MS) * 1e6)))
+    })
   }
 
   stalled({ ms, work }: Stall): void {

@@ -1,11 +1,13 @@
 // Serves the gateway between the orders `listen` and `end` of the main thread. A counter shows every 100 ms that the
 // event loop runs.
 import { parentPort, workerData } from 'node:worker_threads'
+import { systemClock } from '../../src/domain/clock.ts'
 import type { FinishedWork, Logger } from '../../src/index.ts'
 import { readingIn } from '../../src/wiring/reading.ts'
 import { BACKLOG } from './connections.ts'
 import { drain } from './drain.ts'
 import { createGatewayServer } from './http-server.ts'
+import { everyMs } from './loop-time.ts'
 import { answersEnded } from './open-answers.ts'
 import { BEATS, type ReaderData, type ReaderOrder, type ReaderTold, THREAD } from './reader-messages.ts'
 import { ownThread } from './thread-time.ts'
@@ -17,18 +19,18 @@ const TOLD_AT_ONCE = 512
 const { reading, host, port, sharesPort, maxConnections, traces, beats } = workerData as ReaderData
 
 let waiting: ReaderTold[] = []
-let flushing: NodeJS.Timeout | null = null
+let endWait: (() => void) | null = null
 let isEnding = false
 
 function tell(told: ReaderTold): void {
   waiting.push(told)
   if (waiting.length >= TOLD_AT_ONCE) flush()
-  else flushing ??= setTimeout(flush, TELL_MS)
+  else endWait ??= systemClock.after(TELL_MS, flush)
 }
 
 function flush(): void {
-  if (flushing !== null) clearTimeout(flushing)
-  flushing = null
+  endWait?.()
+  endWait = null
   const told = waiting
   waiting = []
   if (told.length > 0) parentPort?.postMessage(told)
@@ -63,7 +65,7 @@ const metrics = {
 }
 
 Atomics.store(beats, THREAD, ownThread())
-setInterval(() => Atomics.add(beats, BEATS, 1), BEAT_MS).unref()
+everyMs(BEAT_MS, () => Atomics.add(beats, BEATS, 1))
 const opened = readingIn(reading, { logger, metrics })
 const server = createGatewayServer(opened.gateway, { maxConnections, metrics })
 

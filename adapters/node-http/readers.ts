@@ -2,12 +2,14 @@ import { once } from 'node:events'
 import type { Server } from 'node:http'
 import type { AddressInfo, ListenOptions } from 'node:net'
 import { availableParallelism, totalmem } from 'node:os'
+import { type Clock, systemClock } from '../../src/domain/clock.ts'
 import { checkFields, type Fields } from '../../src/domain/known-fields.ts'
 import { type Engine, HoldfastError, type Logger, type Metrics } from '../../src/index.ts'
 import { BACKLOG, connectionsOfEach } from './connections.ts'
 import { drain } from './drain.ts'
 import { createGatewayServer } from './http-server.ts'
 import { leavePort } from './leave-port.ts'
+import { everyMs } from './loop-time.ts'
 import { answersEnded } from './open-answers.ts'
 import { readerSizes } from './reader-sizes.ts'
 import { isSoleListener } from './sole-listener.ts'
@@ -56,6 +58,7 @@ export interface Readers {
 interface ReaderHooks {
   sharesPort?: boolean
   entry?: URL
+  clock?: Clock
 }
 
 const LOOK_MS = 250
@@ -96,11 +99,12 @@ class ReaderPool implements Readers {
   readonly #hooks: ReaderHooks
   readonly #metrics: ReaderListeners['metrics']
   readonly #logger: Logger
+  readonly #clock: Clock
   readonly #threads = new Set<ReaderThread>()
   readonly #fronts = new Set<Server>()
   /** Null while only the threads listen. */
   #front: Server | null = null
-  #looking: NodeJS.Timeout | null = null
+  #endLooks: (() => void) | null = null
   #failures = 0
   #isStopping = false
 
@@ -113,6 +117,7 @@ class ReaderPool implements Readers {
     this.#engine = engine
     this.#host = host
     this.#hooks = hooks
+    this.#clock = hooks.clock ?? systemClock
     // Only Linux distributes connections evenly between the servers that share a port.
     this.#sharesPort = hooks.sharesPort ?? process.platform === 'linux'
     const sizes = readerSizes(memoryBytes, availableParallelism())
@@ -171,20 +176,16 @@ class ReaderPool implements Readers {
   async stop(ms: number): Promise<void> {
     if (this.#isStopping) return
     this.#isStopping = true
-    if (this.#looking !== null) clearInterval(this.#looking)
+    this.#endLooks?.()
     const servers = [...this.#fronts].map(front => drain(front, ms))
     await Promise.all([...servers, ...[...this.#threads].map(thread => thread.end(ms, GRACE_MS))])
   }
 
   #startAll(): void {
-    if (this.#looking !== null || this.#isStopping) return
-    let last = performance.now()
-    this.#looking = setInterval(() => {
-      const now = performance.now()
-      const elapsed = Math.min(now - last, 2 * LOOK_MS)
-      last = now
-      for (const thread of this.#threads) thread.look(elapsed)
-    }, LOOK_MS).unref()
+    if (this.#endLooks !== null || this.#isStopping) return
+    this.#endLooks = everyMs(LOOK_MS, elapsed => {
+      for (const thread of this.#threads) thread.look(Math.min(elapsed, 2 * LOOK_MS))
+    })
     for (let started = 0; started < this.#count; started++) void this.#start()
   }
 
@@ -211,7 +212,11 @@ class ReaderPool implements Readers {
         onEnd: thread => this.#replace(thread),
       }
       this.#threads.add(
-        new ReaderThread(reading, data, listeners, { entry: this.#hooks.entry, heapBytes: this.#heapBytes }),
+        new ReaderThread(reading, data, listeners, {
+          entry: this.#hooks.entry,
+          heapBytes: this.#heapBytes,
+          clock: this.#clock,
+        }),
       )
     } catch (err) {
       this.#logger.error({ err }, 'gateway thread failed to start')
@@ -229,11 +234,11 @@ class ReaderPool implements Readers {
   #replace(thread: ReaderThread): void {
     this.#threads.delete(thread)
     if (this.#isStopping) return
-    if (Date.now() - thread.listeningSince > LIVED_MS) this.#failures = 0
+    if (this.#clock.now() - thread.listeningSince > LIVED_MS) this.#failures = 0
     const pause = this.#failures === 0 ? 0 : Math.min(500 * 2 ** this.#failures, LONGEST_PAUSE_MS)
     this.#failures++
     this.#logger.warn({ pauseMs: pause }, 'gateway thread ended, restarting it')
-    setTimeout(() => void this.#start(), pause).unref()
+    this.#clock.after(pause, () => void this.#start())
     if (this.#front !== null || [...this.#threads].some(({ isListening }) => isListening)) return
     this.#serve({ reusePort: this.#sharesPort }).catch((err: unknown) =>
       this.#logger.error({ err }, 'gateway is down until its threads listen'),

@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import { nextTurn, sharedTurn, turnSpent } from '../../src/concurrency/turns.ts'
 import type { ApiResponse, BodyStream } from '../../src/index.ts'
-import { IDLE_MS } from './incoming-body.ts'
+import { deadline, IDLE_MS, idleTimeout } from './incoming-body.ts'
 
 /** Limit for discarding an unneeded request body. Many clients read the response only after they have sent the body. */
 const DRAIN_BYTES = 64 * 1024 * 1024
@@ -46,9 +46,7 @@ export async function sendResponse(
 }
 
 async function pump(outgoing: ServerResponse, body: BodyStream, sent: (bytes: number) => void): Promise<void> {
-  const { socket } = outgoing
-  const timeout = socket?.timeout ?? 0
-  socket?.setTimeout(IDLE_MS)
+  const restoreTimeout = idleTimeout(outgoing.socket, IDLE_MS)
   const writer = new BodyWriter(outgoing, body)
   try {
     for await (const chunk of body) {
@@ -67,7 +65,7 @@ async function pump(outgoing: ServerResponse, body: BodyStream, sent: (bytes: nu
     // The status has already been sent, so only a closed connection shows that the body is incomplete.
     outgoing.destroy()
   } finally {
-    socket?.setTimeout(timeout)
+    restoreTimeout()
   }
 }
 
@@ -86,11 +84,11 @@ function writable(outgoing: ServerResponse): Promise<void> {
 function drain(incoming: IncomingMessage): Promise<void> {
   return new Promise(resolve => {
     let left = DRAIN_BYTES
-    const idle = setTimeout(resolve, DRAIN_IDLE_MS).unref()
-    const late = setTimeout(resolve, DRAIN_MS).unref()
+    const idle = deadline(DRAIN_IDLE_MS, resolve)
+    const late = deadline(DRAIN_MS, resolve)
     const finish = (): void => {
-      clearTimeout(idle)
-      clearTimeout(late)
+      idle.cancel()
+      late.cancel()
       resolve()
     }
     incoming.on('end', finish)

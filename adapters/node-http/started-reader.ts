@@ -1,4 +1,5 @@
 import { Worker } from 'node:worker_threads'
+import { type Clock, systemClock } from '../../src/domain/clock.ts'
 import type { Logger, Metrics, SharedReading } from '../../src/index.ts'
 import { BEATS, type ReaderData, type ReaderOrder, type ReaderTold, THREAD } from './reader-messages.ts'
 import { statOf, ThreadTime } from './thread-time.ts'
@@ -25,6 +26,7 @@ interface ReaderMeans {
   stat?: typeof statOf
   /** Maximum heap size in bytes. Sizes above 256 MiB have no effect. */
   heapBytes?: number
+  clock?: Clock
 }
 
 export class ReaderThread {
@@ -32,6 +34,7 @@ export class ReaderThread {
   readonly #beats: Int32Array
   readonly #time: ThreadTime
   readonly #logger: Logger
+  readonly #clock: Clock
   readonly ended: Promise<void>
   isListening = false
   /** Time when the thread started listening, in ms since the epoch. */
@@ -46,9 +49,10 @@ export class ReaderThread {
     reading: SharedReading,
     data: Pick<ReaderData, 'host' | 'port' | 'sharesPort' | 'maxConnections' | 'traces'>,
     { logger, metrics, onReady, onListening, onEnd }: ReaderListeners,
-    { entry = ENTRY, stat = statOf, heapBytes = Number.POSITIVE_INFINITY }: ReaderMeans = {},
+    { entry = ENTRY, stat = statOf, heapBytes = Number.POSITIVE_INFINITY, clock = systemClock }: ReaderMeans = {},
   ) {
     this.#logger = logger
+    this.#clock = clock
     this.#beats = new Int32Array(new SharedArrayBuffer(2 * Int32Array.BYTES_PER_ELEMENT))
     this.#time = new ThreadTime(() => stat(Atomics.load(this.#beats, THREAD)))
     const { data: shared, port } = reading
@@ -74,7 +78,7 @@ export class ReaderThread {
           onReady(this)
         } else {
           this.isListening = true
-          this.listeningSince = Date.now()
+          this.listeningSince = clock.now()
           onListening(this)
         }
       }
@@ -107,9 +111,9 @@ export class ReaderThread {
   async end(ms: number, graceMs: number): Promise<void> {
     this.#worker.ref()
     this.#worker.postMessage({ kind: 'end', ms } satisfies ReaderOrder)
-    const late = setTimeout(() => void this.#worker.terminate(), ms + graceMs)
+    const cancel = this.#clock.after(ms + graceMs, () => void this.#worker.terminate())
     await this.ended
-    clearTimeout(late)
+    cancel()
   }
 
   /**

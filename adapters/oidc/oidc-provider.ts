@@ -19,6 +19,7 @@ import {
   refreshTokenGrant,
   type ServerMetadata,
 } from 'openid-client'
+import { systemClock } from '../../src/domain/clock.ts'
 import { HoldfastError } from '../../src/domain/errors.ts'
 import type { Identity, IdentityProvider, OidcConfig, StartedSignIn } from '../../src/index.ts'
 import { boundedFetch } from './bounded-fetch.ts'
@@ -121,9 +122,9 @@ export class OidcProvider implements IdentityProvider {
 
   /** Asks the provider at the first sign-in. A failure is not remembered. */
   #configuration(): Promise<Configuration> {
-    if (this.#known !== null && this.#known.until > Date.now()) return this.#known.configuration
+    if (this.#known !== null && this.#known.until > systemClock.now()) return this.#known.configuration
     const configuration = this.#discovered()
-    this.#known = { configuration, until: Date.now() + METADATA_MS }
+    this.#known = { configuration, until: systemClock.now() + METADATA_MS }
     configuration.catch(() => {
       if (this.#known?.configuration === configuration) this.#known = null
     })
@@ -172,7 +173,7 @@ function checkPage({ authorization_endpoint = '' }: ServerMetadata): void {
  */
 function isRecent(askedAt: unknown, { claims_supported: told }: ServerMetadata): boolean {
   if (typeof askedAt !== 'number') return askedAt === undefined && told?.includes('auth_time') !== true
-  return Math.abs(Date.now() / 1_000 - askedAt) <= RECENT_SECONDS
+  return Math.abs(systemClock.now() / 1_000 - askedAt) <= RECENT_SECONDS
 }
 
 /** Returns a value that only the holder of the secret can derive, and that does not reveal the secret. */

@@ -10,6 +10,11 @@ const TURN_MS = 4
 /** Null before any work has started in this turn. */
 let begun: number | null = null
 
+/** Returns real time in ms, for how long work holds the event loop. Only differences mean anything. */
+export function loopTime(): number {
+  return performance.now()
+}
+
 /**
  * Returns whether work has held the event loop for too long. Microtasks can starve timers and sockets without a trace.
  * Call this function in every loop over data that a stranger can inflate:
@@ -23,7 +28,7 @@ let begun: number | null = null
  */
 export function turnSpent(): boolean {
   if (isAccepting()) return true
-  const now = performance.now()
+  const now = loopTime()
   if (begun !== null) return now - begun >= TURN_MS
   begun = now
   // Without `unref`, the loop would not wait for sockets in this turn and would run one more turn.
@@ -116,7 +121,7 @@ function schedule(): void {
 
 function beginRound(): void {
   begun = null
-  const since = performance.now()
+  const since = loopTime()
   round = { since, isOver: isAccepting() && delayed < ACCEPT_ROUNDS }
   accepted = { now: false, before: accepted.now }
   delayed = round.isOver ? delayed + 1 : 0
@@ -139,7 +144,7 @@ function endRound(): void {
 
 /** Returns the current time in ms. */
 function chargeTurn(): number {
-  const now = performance.now()
+  const now = loopTime()
   if (served !== null) waiting.charge(served.owner, now - served.since)
   served = null
   return now

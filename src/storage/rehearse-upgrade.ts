@@ -4,6 +4,7 @@ import SqliteDatabase from 'better-sqlite3'
 import { databaseFiles } from '../disk/database-files.ts'
 import { DATABASE } from '../disk/file-names.ts'
 import { OWNERS_DIRECTORY } from '../disk/node-file-system.ts'
+import { systemClock } from '../domain/clock.ts'
 import { HoldfastError } from '../domain/errors.ts'
 import { Database } from './database.ts'
 import { copyInto, keptCopies, keptCopyOf } from './kept-copy.ts'
@@ -106,9 +107,9 @@ function copyTo(copy: string, file: string): number {
 }
 
 function migrate(copy: string): { seconds: number; logBytes: number } {
-  const began = performance.now()
+  const began = systemClock.now()
   const database = new Database(copy)
-  const seconds = (performance.now() - began) / 1_000
+  const seconds = (systemClock.now() - began) / 1_000
   const logBytes = sizeOf(`${copy}-wal`)
   database.close()
   return { seconds, logBytes }

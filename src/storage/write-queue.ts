@@ -1,3 +1,4 @@
+import { loopTime } from '../concurrency/turns.ts'
 import { isDiskFull } from '../domain/disk-trouble.ts'
 import { HoldfastError } from '../domain/errors.ts'
 import type { Database } from './database.ts'
@@ -37,7 +38,7 @@ export interface WriteQueueOptions {
   checkpoints?: { run(): Promise<void> }
   /** Syncs the log in another thread. Without this option, durable commits block the event loop. */
   logSync?: { run(): Promise<void> }
-  /** Monotonic clock in ms. */
+  /** Clock in ms that measures how long a batch holds the event loop. Default: `loopTime`. */
   now?: () => number
 }
 
@@ -127,7 +128,7 @@ export class WriteQueue {
 
   /** Commits the next writes in one transaction. The writes of a failed batch stay queued. */
   #commitBatch(): FailedBatch | null {
-    const { logSync, now = () => performance.now() } = this.#options
+    const { logSync, now = loopTime } = this.#options
     const overtakes = this.#mayOvertake
     let attempted: Attempted[] = []
     let taken = 0

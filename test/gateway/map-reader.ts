@@ -3,6 +3,7 @@ import { SpareReads, WalkBudget, type WalkLimits } from '../../src/content/dag/o
 import type { BlockReader } from '../../src/content/unixfs/block-reader.ts'
 import { type Loaded, NodeCache } from '../../src/content/unixfs/node-cache.ts'
 import type { AnswerMeans } from '../../src/content/unixfs/streamed-block.ts'
+import { ManualClock } from '../support/manual-clock.ts'
 
 /** Blocks in memory, with a count of reads. */
 export class MapReader implements BlockReader {
@@ -11,7 +12,7 @@ export class MapReader implements BlockReader {
   reads = 0
   means?: AnswerMeans
   sizeOf?: (cid: CID) => number | null
-  readonly #nodes = new NodeCache()
+  readonly #nodes = new NodeCache(new ManualClock())
   readonly #read: (cid: CID) => Promise<Uint8Array>
 
   constructor(read: (cid: CID) => Promise<Uint8Array>, limits: WalkLimits = {}, signal = new AbortController().signal) {

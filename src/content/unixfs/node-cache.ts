@@ -1,5 +1,6 @@
 import { LRUCache } from 'lru-cache'
 import type { CID } from 'multiformats/cid'
+import type { Clock } from '../../domain/clock.ts'
 import { CODEC, dagKey } from '../../ipld/cid.ts'
 import { decodeNode, type UnixfsNode } from './node.ts'
 
@@ -27,11 +28,10 @@ type Cached = Loaded & { usedAt: number }
  */
 export class NodeCache {
   readonly #nodes: LRUCache<string, Cached>
-  readonly #now: () => number
+  readonly #clock: Clock
 
-  /** @param now a clock in ms */
-  constructor(bytes: number = MOST_BYTES, now: () => number = () => performance.now()) {
-    this.#now = now
+  constructor(clock: Clock, bytes: number = MOST_BYTES) {
+    this.#clock = clock
     this.#nodes = new LRUCache<string, Cached>({
       maxSize: Math.max(1, Math.min(Math.floor(bytes), MOST_BYTES)),
       sizeCalculation: sizeOf,
@@ -48,11 +48,11 @@ export class NodeCache {
     const key = isCached ? dagKey(cid) : ''
     const known = isCached ? this.#nodes.get(key) : undefined
     if (known !== undefined) {
-      known.usedAt = this.#now()
+      known.usedAt = this.#clock.now()
       return known
     }
     const block = await read(cid)
-    const loaded = { block, node: decodeNode(cid, block), usedAt: this.#now() }
+    const loaded = { block, node: decodeNode(cid, block), usedAt: this.#clock.now() }
     this.#dropUnused(loaded.usedAt - UNUSED_MS)
     if (isCached && (cid.code === CODEC.dagPb || block.length <= SMALL_BYTES)) this.#nodes.set(key, loaded)
     return loaded

@@ -56,7 +56,7 @@ export class RootOpener {
   /** @throws HoldfastError `CONFIG_INVALID` for the mode `open` without a network */
   constructor(parts: RootOpenerParts) {
     this.#parts = parts
-    this.#nodes = new NodeCache(parts.memory.limit / NODES_SHARE)
+    this.#nodes = new NodeCache(parts.clock, parts.memory.limit / NODES_SHARE)
     this.#spareReads = new SpareReads(BLOCKS_AHEAD, () => !parts.memory.isScarce)
     this.#origins = originsOf(parts)
   }

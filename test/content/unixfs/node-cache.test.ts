@@ -1,9 +1,10 @@
 import { expect, test } from 'vitest'
 import { NodeCache } from '../../../src/content/unixfs/node-cache.ts'
 import { rawCid } from '../../support/content-parts.ts'
+import { ManualClock } from '../../support/manual-clock.ts'
 
 test('reads a small raw block once, and a large one each time', async () => {
-  const cache = new NodeCache()
+  const cache = new NodeCache(new ManualClock())
   for (const [size, reads] of [
     [4_096, 1],
     [32 * 1024, 1],
@@ -24,7 +25,7 @@ test('reads a small raw block once, and a large one each time', async () => {
 })
 
 test('keeps small raw blocks within its memory', async () => {
-  const cache = new NodeCache(12_500)
+  const cache = new NodeCache(new ManualClock(), 12_500)
   let count = 0
   for (const fill of [1, 2, 3, 1]) {
     const bytes = Buffer.alloc(4_096, fill)
@@ -37,8 +38,8 @@ test('keeps small raw blocks within its memory', async () => {
 })
 
 test('drops blocks that nobody has used for five minutes', async () => {
-  let now = 0
-  const cache = new NodeCache(undefined, () => now)
+  const clock = new ManualClock()
+  const cache = new NodeCache(clock)
   const read: number[] = []
   const load = async (fill: number): Promise<void> => {
     const bytes = Buffer.alloc(100, fill)
@@ -49,9 +50,9 @@ test('drops blocks that nobody has used for five minutes', async () => {
   }
   await load(1)
   await load(2)
-  now = 200_000
+  clock.advance(200_000)
   await load(1)
-  now = 400_000
+  clock.advance(200_000)
   await load(3)
   await load(1)
   await load(2)

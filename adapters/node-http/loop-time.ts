@@ -1,0 +1,14 @@
+// The watches of loops and threads need real time, whatever clock the engine has.
+
+/** Calls `beat` every `ms` with the real time since its last call. Returns a function that ends the calls. */
+export function everyMs(ms: number, beat: (elapsedMs: number) => void, { keepsAlive = false } = {}): () => void {
+  let last = performance.now()
+  const timer = setInterval(() => {
+    const now = performance.now()
+    const elapsed = now - last
+    last = now
+    beat(elapsed)
+  }, ms)
+  if (!keepsAlive) timer.unref()
+  return () => clearInterval(timer)
+}
