@@ -264,7 +264,7 @@ export const borderPromises: readonly KeptPromise[] = [
     file: 'adapters/node-http/loop-watcher.ts',
     find: 'held += time.since(elapsed)',
     replace: 'held += elapsed',
-    test: { file: 'test/adapters/node-http/loop-watch.test.ts', name: 'ignores waits for a processor' },
+    test: { file: 'test/adapters/node-http/starved-loop.test.ts', name: 'the watch ignores waits for a processor' },
   },
   {
     promise: 'a stream that was read is not stored as an empty file',

@@ -8,7 +8,7 @@ import { withTempDir } from '../support/temp-dir.ts'
 import type { TestEngine } from '../support/test-engine.ts'
 
 /** A file system other than that of the data directories, so that blocks are copied. */
-export const OTHER_DISK = '/dev/shm'
+export const OTHER_DISK = process.env.HOLDFAST_TEST_DISK ?? '/dev/shm'
 
 /** Uploads contents of several sizes: rows, chunks and nodes. Returns them by CID. */
 export async function fill(

@@ -18,6 +18,7 @@ import {
   type EngineOptions,
   SCOPES,
 } from '../../src/index.ts'
+import { newDirectory } from '../support/new-database.ts'
 import { auditSignIn } from './trusting-provider.ts'
 import { type Actor, type Answer, type AuditClient, auditPlans, type RequestOptions, type World } from './world.ts'
 
@@ -114,7 +115,7 @@ export async function openWorld(
   const dataDir = options.dataDir ?? (await mkdtemp(join(tmpdir(), 'holdfast-audit-')))
   const engine = await createEngine({
     ...serverAdapters,
-    dataDir,
+    dataDir: newDirectory(dataDir),
     clock,
     ...auditConfig,
     ...auditSignIn,

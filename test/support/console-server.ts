@@ -4,6 +4,7 @@ import type { Page } from 'playwright-core'
 import { createConsole } from '../../adapters/console/index.ts'
 import { createGatewayServer, createHandler, PrometheusMetrics } from '../../adapters/node-http/index.ts'
 import { createEngine, type Engine, type EngineOptions, SCOPES } from '../../src/index.ts'
+import { newDirectory } from './new-database.ts'
 import { withTempDir } from './temp-dir.ts'
 
 export interface ConsoleServer {
@@ -34,7 +35,13 @@ export function withConsole<T>(
     const server = http.createServer((incoming, outgoing) => answer(incoming, outgoing))
     const origin = `http://127.0.0.1:${await portOf(server)}`
     const config = typeof given === 'function' ? given(origin) : given
-    const engine = await createEngine({ console: true, passwordCost: 1_024, ...config, dataDir, metrics })
+    const engine = await createEngine({
+      console: true,
+      passwordCost: 1_024,
+      ...config,
+      dataDir: newDirectory(dataDir),
+      metrics,
+    })
     const { publicUrl } = config
     const node = createHandler(engine, {
       console: createConsole(engine, publicUrl === undefined ? {} : { publicUrl }),

@@ -10,6 +10,7 @@ import type { Clock } from '../../src/domain/clock.ts'
 import { systemClock } from '../../src/domain/clock.ts'
 import type { Logger } from '../../src/domain/logger.ts'
 import { createEngine, type Engine, type EngineConfig, type EngineOptions, SCOPES } from '../../src/index.ts'
+import { newDirectory } from './new-database.ts'
 
 /** One of several nodes on one catalogue, behind an HTTP server. */
 export interface FleetNode {
@@ -121,7 +122,7 @@ export async function fleetNode(id: string, dataDir: string, { asNew, ...config 
     },
     start: async () => {
       const node = { id, url, ...(asNew === undefined ? {} : { asNew }) }
-      engine = await createEngine({ ...serverAdapters, ...config, dataDir, node })
+      engine = await createEngine({ ...serverAdapters, ...config, dataDir: newDirectory(dataDir), node })
       await engine.setPublicUrl(url)
     },
     stop: async () => {

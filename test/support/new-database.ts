@@ -1,3 +1,4 @@
+import { existsSync, mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { DATABASE } from '../../src/disk/file-names.ts'
 import { Database } from '../../src/storage/database.ts'
@@ -13,4 +14,12 @@ export function newDatabase<T extends Database = Database>(
   const file = join(dataDir, DATABASE)
   writeEmptyDatabase(file)
   return new DatabaseClass(file)
+}
+
+/** Writes an empty database into a data directory without one, so that a start runs no migrations. Returns the directory. */
+export function newDirectory(dataDir: string): string {
+  mkdirSync(dataDir, { recursive: true, mode: 0o700 })
+  const file = join(dataDir, DATABASE)
+  if (!existsSync(file)) writeEmptyDatabase(file)
+  return dataDir
 }

@@ -10,7 +10,7 @@ import { promisify } from 'node:util'
 import type { TestOptions } from 'vitest'
 import { fixedPort } from './fixed-port.ts'
 import { needs } from './needs.ts'
-import { SHARED_SOCKET, sharedServer } from './shared-server.ts'
+import { shared } from './shared-server.ts'
 
 const run = promisify(execFile)
 
@@ -81,9 +81,9 @@ export async function startPostgres(options: OwnOptions = {}): Promise<TestPostg
 
 /** Connects to the server of this run, for tests that leave its process and its settings alone. */
 export async function sharedPostgres(): Promise<SharedPostgres> {
-  const path = process.env[SHARED_SOCKET]
-  if (GIVEN !== undefined || path === undefined) return startPostgres()
-  const { admin, template } = await sharedServer(path)
+  const server = GIVEN === undefined ? await shared('postgres') : null
+  if (server === null) return startPostgres()
+  const { admin, template } = server
   const made: string[] = []
   const create = async (from: string): Promise<string> => {
     const name = `test_${randomBytes(6).toString('hex')}`

@@ -1,4 +1,5 @@
-// Entry of a reader thread for tests. A header can make the thread hang or exit, and the test can control its clock.
+// Entry of a reader thread for tests. A header can make the thread hang or exit, and the test can control its clock. Its
+// URL names the bundled thread, which starts in a fifth of the time.
 import http from 'node:http'
 import { threadId, workerData } from 'node:worker_threads'
 
@@ -17,4 +18,6 @@ http.Server.prototype.emit = function (this: http.Server, event: string, ...give
   return Reflect.apply(emit, this, [event, ...given])
 } as typeof emit
 
-await import('../../adapters/node-http/reader-thread.ts')
+const bundled = new URL(import.meta.url).searchParams.get('thread')
+if (bundled === null) await import('../../adapters/node-http/reader-thread.ts')
+else await import(bundled)

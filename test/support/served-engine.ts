@@ -3,6 +3,7 @@ import { once } from 'node:events'
 import { serverAdapters } from '../../adapters/cli/server-adapters.ts'
 import { createServer } from '../../adapters/node-http/index.ts'
 import { createEngine, type EngineConfig, SCOPES } from '../../src/index.ts'
+import { newDirectory } from './new-database.ts'
 
 /** An engine in this process behind an HTTP server, with an owner and a key. */
 export interface ServedEngine extends AsyncDisposable {
@@ -14,7 +15,7 @@ export interface ServedEngine extends AsyncDisposable {
 
 /** Starts an engine and its server. The caller disposes of both. */
 export async function serveEngine(dataDir: string, config: EngineConfig = {}): Promise<ServedEngine> {
-  const engine = await createEngine({ ...serverAdapters, ...config, dataDir })
+  const engine = await createEngine({ ...serverAdapters, ...config, dataDir: newDirectory(dataDir) })
   const server = createServer(engine)
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')

@@ -2,11 +2,11 @@ import { type ChildProcess, execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join, resolve } from 'node:path'
+import { dirname, join, resolve } from 'node:path'
+import { COMPILED, shared } from './shared-server.ts'
 
-const MAIN = resolve(import.meta.dirname, '../../adapters/cli/main.ts')
-/** Node's compile cache, so that the many processes of the tests start faster. */
-const COMPILED = resolve(import.meta.dirname, '../../node_modules/.cache/compiled')
+/** Sources of the command line, for tests that replace or count its modules. */
+export const SOURCES = resolve(import.meta.dirname, '../../adapters/cli/main.ts')
 /** Time after which a hanging process is killed, so that its own test fails. */
 const LONGEST_MS = 80_000
 const MOST_OUTPUT = 2 ** 26
@@ -19,21 +19,31 @@ export interface Finished {
   stderr: string
 }
 
-/** Returns the environment without variables and a saved login that would configure the command. */
-function environment(extra: Env): NodeJS.ProcessEnv {
+/**
+ * Returns the environment of a process without variables and a saved login that would configure the command. Node keeps
+ * compiled code, so that the many processes of the tests start faster: of a bundle beside it, to be removed with it.
+ */
+function environment(main: string, extra: Env): NodeJS.ProcessEnv {
   const inherited = Object.entries(process.env).filter(([name]) => !/^(HOLDFAST_|UV_THREADPOOL_SIZE$)/.test(name))
-  return { ...Object.fromEntries(inherited), NODE_COMPILE_CACHE: COMPILED, XDG_CONFIG_HOME: '/nowhere', ...extra }
+  const compiled = main === SOURCES ? COMPILED : join(dirname(main), 'compiled')
+  return { ...Object.fromEntries(inherited), NODE_COMPILE_CACHE: compiled, XDG_CONFIG_HOME: '/nowhere', ...extra }
 }
 
-export function runHoldfast(
+/** Returns the entry point that tests start: the bundled program of the run, or its sources outside a run. */
+export async function mainFile(): Promise<string> {
+  return (await shared('program'))?.main ?? SOURCES
+}
+
+export async function runHoldfast(
   args: readonly string[],
   env: Env = {},
   input = '',
   longestMs = LONGEST_MS,
 ): Promise<Finished> {
+  const main = await mainFile()
   return new Promise(resolve => {
-    const options = { env: environment(env), timeout: longestMs, maxBuffer: MOST_OUTPUT }
-    const child = execFile(process.execPath, [MAIN, ...args], options, (_, stdout, stderr) => {
+    const options = { env: environment(main, env), timeout: longestMs, maxBuffer: MOST_OUTPUT }
+    const child = execFile(process.execPath, [main, ...args], options, (_, stdout, stderr) => {
       resolve({ code: child.exitCode, stdout, stderr })
     })
     // A command that exits without reading its input is no failure.
@@ -69,13 +79,15 @@ export class ServerProcess {
     nodeArgs: readonly string[] = [],
     /** Limit of its open files and sockets; by default that of this process. */
     descriptors?: number,
-    main = MAIN,
+    /** By default the sources, if a flag of Node may replace their modules, else {@link mainFile}. */
+    given?: string,
   ): Promise<ServerProcess> {
+    const main = given ?? (nodeArgs.length > 0 ? SOURCES : await mainFile())
     const command = [process.execPath, ...nodeArgs, main, 'serve', '--port', '0', '--data-dir', dataDir, ...args]
     const limited = descriptors === undefined ? [] : ['/bin/sh', '-c', `ulimit -n ${descriptors}; exec "$@"`, 'sh']
-    const [file = '', ...given] = [...limited, ...command]
-    const child = spawn(file, given, {
-      env: environment(env),
+    const [file = '', ...rest] = [...limited, ...command]
+    const child = spawn(file, rest, {
+      env: environment(main, env),
       stdio: ['ignore', 'pipe', 'pipe'],
       timeout: longestMs,
       killSignal: 'SIGKILL',

@@ -1,7 +1,17 @@
+import { dirname, join } from 'node:path'
+import { pathToFileURL } from 'node:url'
 import { openPool, type ReadEngine, type Readers, type ReadersOptions } from '../../adapters/node-http/readers.ts'
 import { type GatewayAnswer, portClient } from '../gateway/client.ts'
+import { shared } from './shared-server.ts'
 
-const ENTRY = new URL('./reader-entry.ts', import.meta.url)
+async function entryOfThreads(): Promise<URL> {
+  const entry = new URL('./reader-entry.ts', import.meta.url)
+  const program = await shared('program')
+  if (program === null) return entry
+  const thread = join(dirname(program.main), 'reader-thread.js')
+  entry.searchParams.set('thread', pathToFileURL(thread).href)
+  return entry
+}
 
 /** Each answer says which thread gave it. */
 export interface ThreadReaders extends Readers {
@@ -18,7 +28,7 @@ export async function threadReaders(
   { threads = 2, ...options }: ReadersOptions = {},
   sharesPort = true,
 ): Promise<ThreadReaders> {
-  const pool = await openPool(engine, { threads, ...options }, { entry: ENTRY, sharesPort })
+  const pool = await openPool(engine, { threads, ...options }, { entry: await entryOfThreads(), sharesPort })
   const { port } = pool
   const get: ThreadReaders['get'] = async (path, headers) => {
     const client = portClient(port)

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import { type Env, ServerProcess } from './server-process.ts'
+import { type Env, mainFile, ServerProcess } from './server-process.ts'
 
 const PRELOAD = pathToFileURL(join(import.meta.dirname, 'stall-preload.ts')).href
 
@@ -23,7 +23,9 @@ export class WatchedServer {
   ): Promise<WatchedServer> {
     const { args, env, longestMs } = options
     const watching = ['--import', PRELOAD]
-    const process = await ServerProcess.start(dataDir, args, { ...env, STALL_REPORT: report }, longestMs, watching)
+    const given = { ...env, STALL_REPORT: report }
+    const main = await mainFile()
+    const process = await ServerProcess.start(dataDir, args, given, longestMs, watching, undefined, main)
     return new WatchedServer(process, report)
   }
 

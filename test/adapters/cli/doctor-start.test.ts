@@ -2,13 +2,12 @@ import { execFile } from 'node:child_process'
 import { once } from 'node:events'
 import { writeFileSync } from 'node:fs'
 import { type AddressInfo, createServer } from 'node:net'
-import { join, resolve } from 'node:path'
+import { join } from 'node:path'
 import { afterAll, describe, expect, test } from 'vitest'
-import { ServerProcess } from '../../support/server-process.ts'
+import { mainFile, ServerProcess } from '../../support/server-process.ts'
 import { withTempDir } from '../../support/temp-dir.ts'
 import { COMMAND_CASES } from '../../wiring/start-command-cases.ts'
 
-const MAIN = resolve(import.meta.dirname, '../../../adapters/cli/main.ts')
 const LONG = { timeout: 120_000 }
 
 interface Run {
@@ -18,10 +17,11 @@ interface Run {
 }
 
 /** Runs a command with a limit of open files. */
-function run(args: readonly string[], env: Readonly<Record<string, string>>, descriptors = 4_096): Promise<Run> {
+async function run(args: readonly string[], env: Readonly<Record<string, string>>, descriptors = 4_096): Promise<Run> {
+  const main = await mainFile()
   const inherited = Object.entries(process.env).filter(([name]) => !name.startsWith('HOLDFAST_'))
   const options = { env: { ...Object.fromEntries(inherited), ...env }, timeout: LONG.timeout }
-  const command = ['-c', `ulimit -n ${descriptors}; exec "$@"`, 'sh', process.execPath, MAIN, ...args]
+  const command = ['-c', `ulimit -n ${descriptors}; exec "$@"`, 'sh', process.execPath, main, ...args]
   return new Promise(done => {
     const child = execFile('/bin/sh', command, options, (_, stdout, stderr) => {
       done({ code: child.exitCode, stdout, stderr })

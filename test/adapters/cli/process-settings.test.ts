@@ -6,11 +6,10 @@ import { join } from 'node:path'
 import { afterAll, describe, expect, test } from 'vitest'
 import { restartWithSettings, type StartedProcess } from '../../../adapters/cli/process-settings.ts'
 import { needs } from '../../support/needs.ts'
-import { ServerProcess } from '../../support/server-process.ts'
+import { mainFile, ServerProcess, SOURCES } from '../../support/server-process.ts'
 import { withDatabase } from '../../support/store-inspection.ts'
 import { withTempDir } from '../../support/temp-dir.ts'
 
-const MAIN = join(import.meta.dirname, '../../../adapters/cli/main.ts')
 const SETTINGS = { MALLOC_ARENA_MAX: '2', MALLOC_TRIM_THRESHOLD_: '1048576', MALLOC_MMAP_THRESHOLD_: '1048576' }
 const FLAG = '--max-semi-space-size=4'
 const hasProc = process.platform === 'linux'
@@ -51,14 +50,14 @@ describe('a restart with settings', () => {
   })
 
   test('uses the flag of the first line, which Windows reads', () => {
-    expect(readFileSync(MAIN, 'utf8').split('\n')[0]).toBe(`#!/usr/bin/env -S node ${FLAG}`)
+    expect(readFileSync(SOURCES, 'utf8').split('\n')[0]).toBe(`#!/usr/bin/env -S node ${FLAG}`)
   })
 })
 
 describe('a server from the sources', needs(hasProc, 'there is no /proc'), () => {
   test('has the settings of its start', { timeout: 60_000 }, () =>
     withTempDir(async dir => {
-      const server = await ServerProcess.start(join(dir, 'data'))
+      const server = await ServerProcess.start(join(dir, 'data'), [], {}, undefined, [], undefined, SOURCES)
       const variables = readFileSync(`/proc/${server.pid}/environ`, 'utf8').split('\0')
       expect(variables).toEqual(expect.arrayContaining(Object.entries(SETTINGS).map(pair => pair.join('='))))
       expect(readFileSync(`/proc/${server.pid}/cmdline`, 'utf8').split('\0')).toContain(FLAG)
@@ -95,7 +94,11 @@ async function traced(dir: string, command: readonly string[]): Promise<void> {
   // With -D, the process that this test starts and stops is the command, not the tracer.
   const strace = ['-D', '-f', '-s', '4096', '-o', join(dir, `calls-${command[0]}`), '-e', `trace=${calls}`]
   const env = { ...process.env, NODE_COMPILE_CACHE: '' }
-  const child = spawn('strace', [...strace, process.execPath, MAIN, ...command], { env, stdio: ['ignore', 'pipe', 2] })
+  const main = await mainFile()
+  const child = spawn('strace', [...strace, process.execPath, main, ...command], {
+    env,
+    stdio: ['ignore', 'pipe', 2],
+  })
   const ended = once(child, 'close')
   child.stdout?.setEncoding('utf8').on('data', (text: string) => {
     if (text.includes('import folder')) child.kill('SIGTERM')

@@ -1,13 +1,10 @@
-import { execFile, spawnSync } from 'node:child_process'
+import { execFile } from 'node:child_process'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { describe, expect, test } from 'vitest'
 import { currentWork, renameWork, underName } from '../../../src/concurrency/work.ts'
-import { needs } from '../../support/needs.ts'
 import { withEngine } from '../../support/test-engine.ts'
 
-const STARVED = join(import.meta.dirname, '../../support/starved-child.ts')
-const canPin = process.platform === 'linux' && spawnSync('taskset', ['-c', '0', 'true']).status === 0
 const CHILD = join(import.meta.dirname, '../../support/stalling-child.ts')
 
 describe('the watch of the event loop', () => {
@@ -25,14 +22,6 @@ describe('the watch of the event loop', () => {
     // The timer of the metric itself is late by about the length of the stall.
     const [, longest] = /^nodejs_eventloop_delay_max_seconds (\S+)$/m.exec(stdout) ?? []
     expect(Number(longest)).toBeGreaterThan(1)
-  })
-
-  test('ignores waits for a processor', { ...needs(canPin, 'there is no taskset'), timeout: 150_000 }, async () => {
-    const { stdout } = await promisify(execFile)('taskset', ['-c', '0', process.execPath, STARVED], {
-      timeout: 120_000,
-    })
-    const { longest } = JSON.parse(stdout) as { longest: number }
-    expect(longest).toBeGreaterThan(200)
   })
 
   test('background jobs have names of their own', async () => {

@@ -9,6 +9,7 @@ import { createEngine, type Engine, type EngineConfig, type Logger } from '../..
 import { carOf } from '../../content/car/support/cars.ts'
 import { randomFile } from '../../pins/fetches/support/dags.ts'
 import { pseudoRandom } from '../../support/bytes.ts'
+import { newDirectory } from '../../support/new-database.ts'
 import { needsPostgres, sharedPostgres } from '../../support/postgres-server.ts'
 import { withTempDir } from '../../support/temp-dir.ts'
 import { type ThreadReaders, threadReaders } from '../../support/thread-readers.ts'
@@ -33,7 +34,12 @@ function served(
     const keep = (fields: object, message: string): void => void lines.push({ ...fields, message })
     const logger: Logger = { debug: keep, info: keep, warn: keep, error: keep }
     const metrics = new PrometheusMetrics()
-    const engine = await createEngine({ catalogue: postgres, ...config, dataDir, singleUser: true })
+    const engine = await createEngine({
+      catalogue: postgres,
+      ...config,
+      dataDir: newDirectory(dataDir),
+      singleUser: true,
+    })
     const readers = await threadReaders(engine, { threads, logger, metrics }, sharesPort)
     try {
       const { account } = await engine.accounts.ensureOwner()

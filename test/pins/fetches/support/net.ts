@@ -8,6 +8,7 @@ import { silentLogger } from '../../../../src/domain/logger.ts'
 import { createEngine, type Engine, type EngineEvents, type EngineOptions } from '../../../../src/index.ts'
 import { type NetworkNode, startNetwork } from '../../../../src/network/network-node.ts'
 import { ManualClock } from '../../../support/manual-clock.ts'
+import { newDirectory } from '../../../support/new-database.ts'
 import { withTempDir } from '../../../support/temp-dir.ts'
 import { type Block, blockOf } from './dags.ts'
 import { MovingClock } from './moving-clock.ts'
@@ -112,7 +113,7 @@ async function startNode(dataDir: string, clock: Node['clock'], options: Partial
       ...options,
       ...changed,
       network,
-      dataDir,
+      dataDir: newDirectory(dataDir),
     })
     engine.events.on('pin:status', event => {
       events.push(event)
