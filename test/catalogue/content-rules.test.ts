@@ -104,15 +104,15 @@ describe('the rules detect a catalogue that', () => {
   const found = new Set<string>()
   test.each(wrongCatalogues)('%s', async (_, broken, expected) => {
     const failed: string[] = []
-    for (const { name, run } of rules) {
+    for (const { name, run } of rules.filter(({ name }) => expected.some(rule => rule.test(name)))) {
       const right = await inMemory()
       await run({ ...right, ...broken(right) }).catch(() => failed.push(name))
     }
     for (const rule of expected) {
       const isFound = failed.some(name => rule.test(name))
       expect(isFound, `${rule} in ${failed.join('; ')}`).toBe(true)
-      for (const name of failed) if (rule.test(name)) found.add(name)
     }
+    for (const name of failed) found.add(name)
   })
 
   test('breaks each rule', () => {
