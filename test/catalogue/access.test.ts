@@ -410,14 +410,14 @@ describe('the rules detect a store that', () => {
   const found = new Set<string>()
   test.each(wrong)('%s', async (_, broken, rules) => {
     const failed: string[] = []
-    for (const { name, run } of accessRules) {
+    for (const { name, run } of accessRules.filter(({ name }) => rules.some(rule => rule.test(name)))) {
       await run(broken(memoryAccess())).catch(() => failed.push(name))
     }
     for (const rule of rules) {
       const isFound = failed.some(name => rule.test(name))
       expect(isFound, `${rule} in ${failed.join('; ')}`).toBe(true)
-      for (const name of failed) if (rule.test(name)) found.add(name)
     }
+    for (const name of failed) found.add(name)
   })
 
   test('breaks each rule', () => {

@@ -20,4 +20,4 @@ http.Server.prototype.emit = function (this: http.Server, event: string, ...give
 
 const bundled = new URL(import.meta.url).searchParams.get('thread')
 if (bundled === null) await import('../../adapters/node-http/reader-thread.ts')
-else await import(bundled)
+else await import(new URL(bundled).href)
