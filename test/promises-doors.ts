@@ -310,8 +310,8 @@ export const doorPromises: readonly KeptPromise[] = [
   {
     promise: 'a client that keeps sending after its answer is cut off after a time',
     file: 'adapters/node-http/lingering.ts',
-    find: 'const late = setTimeout(() => socket.destroy(), LINGER_MS)',
-    replace: 'const late = setTimeout(() => {}, LINGER_MS)',
+    find: 'const late = deadline(LINGER_MS, () => socket.destroy())',
+    replace: 'const late = deadline(LINGER_MS, () => {})',
     test: { file: lingering, name: 'and is cut off if it does not end: in time' },
   },
   {
