@@ -7,6 +7,13 @@ const completion = 'test/adapters/cli/completion.test.ts'
 /** Promises about completions and checks of the command line. */
 export const commandPromises: readonly KeptPromise[] = [
   {
+    promise: 'threads of the server read the cache of compiled code',
+    file: 'adapters/cli/main.ts',
+    find: 'if (cache !== undefined) process.env.NODE_COMPILE_CACHE ||= cache\n',
+    replace: '',
+    test: { file: 'test/adapters/cli/compile-cache.test.ts', name: 'threads read the same cache' },
+  },
+  {
     promise: 'completions know the flags of the help',
     file: 'adapters/cli/completions.ts',
     find: '...all.map(({ name, about }) => ({ name, about }))',

@@ -7,20 +7,28 @@ export const DEFAULT_DATA_DIR = './data'
 const OTHERS = 0o077
 
 /**
- * Makes Node cache the compiled code of `serve` in the server's data directory, for faster starts.
+ * Makes Node cache the compiled code of `serve` in the server's data directory, for faster starts. Returns the directory
+ * of the cache, which threads read from `NODE_COMPILE_CACHE`; undefined without a cache.
+ *
  * Anyone who can write to the cache can change the code that runs. Therefore the cache is never in a shared temporary
  * directory or in another user's directory.
  */
-export function keepCompiled(args: readonly string[], env: Readonly<Record<string, string | undefined>>): void {
+export function keepCompiled(
+  args: readonly string[],
+  env: Readonly<Record<string, string | undefined>>,
+): string | undefined {
   const [command] = args
   const directory = directoryOf(args, env)
-  if (command !== 'serve' || !existsSync(join(directory, 'holdfast.db'))) return
+  if (command !== 'serve' || !existsSync(join(directory, 'holdfast.db'))) return undefined
   const cache = join(directory, 'cache')
   try {
     if (!existsSync(cache)) mkdirSync(cache, { mode: 0o700 })
-    if (isOurs(cache)) module.enableCompileCache(cache)
+    if (!isOurs(cache)) return undefined
+    module.enableCompileCache(cache)
+    return cache
   } catch {
     // The cache is optional. The engine reports an unusable directory when it opens the directory.
+    return undefined
   }
 }
 

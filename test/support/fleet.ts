@@ -47,7 +47,10 @@ export const TWO_CLUSTERS = {
   defaultCluster: 'first',
 }
 
-type NodeConfig = EngineConfig & { clock: Clock; logger?: Logger; asNew?: boolean } & Pick<EngineOptions, 'backends'>
+type NodeConfig = EngineConfig & { clock: Clock; logger?: Logger; asNew?: boolean } & Pick<
+    EngineOptions,
+    'adapters' | 'backends' | 'environment'
+  >
 
 /** Runs a test with two nodes that share an empty database. */
 export async function withFleet(

@@ -41,6 +41,15 @@ test(
   LONG_MS,
 )
 
+test('threads read the same cache', { timeout: LONG_MS }, async () => {
+  writeFileSync(join(dataDir, 'holdfast.db'), '')
+  const told = "process.on('exit', () => console.error('cache: ' + process.env.NODE_COMPILE_CACHE))"
+  const env = { HOLDFAST_DATA_DIR: dataDir, NODE_OPTIONS: `--import data:text/javascript,${encodeURIComponent(told)}` }
+  const serve = (more = {}) => runHoldfast(['serve', '--config', '/nowhere/config.json'], { ...env, ...more })
+  expect((await serve({ NODE_COMPILE_CACHE: '' })).stderr).toContain(`cache: ${cache}\n`)
+  expect((await serve({ NODE_COMPILE_CACHE: directory.path })).stderr).toContain(`cache: ${directory.path}\n`)
+})
+
 test('no code runs from a directory that others can write', { ...needsPosix, timeout: LONG_MS }, async () => {
   writeFileSync(join(dataDir, 'holdfast.db'), '')
   mkdirSync(cache)
