@@ -17,7 +17,7 @@ import { helpOf } from '../../adapters/cli/help.ts'
 import { Draws } from '../support/draws.ts'
 import { type Block, blocksOf, patternOf, runSteps, stepsOf, writeFiles } from '../support/guide.ts'
 import { linkPackage } from '../support/linked-package.ts'
-import { mainFile, ServerProcess, temporaryDirectory } from '../support/server-process.ts'
+import { MAIN, ServerProcess, temporaryDirectory } from '../support/server-process.ts'
 
 const ROOT = join(import.meta.dirname, '../..')
 const guides = globSync(['README.md', 'docs/{start,guides}/*.md'], { cwd: ROOT }).toSorted()
@@ -40,7 +40,6 @@ const scripted = together.filter(page =>
   stepsOf(blocksOf(join(ROOT, page))).some(step => SCRIPT_RUN.test(step.commands)),
 )
 const MOST_CALLS = 10
-const MAIN = await mainFile()
 /** Commands of the scripts. */
 const BREAKABLE = ['curl', 'find', 'holdfast', 'ipfs', 'jq', 'mktemp', 'sed']
 const LONGEST = 700

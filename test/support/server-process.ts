@@ -7,6 +7,11 @@ import { COMPILED, shared } from './shared-server.ts'
 
 /** Sources of the command line, for tests that replace or count its modules. */
 export const SOURCES = resolve(import.meta.dirname, '../../adapters/cli/main.ts')
+/**
+ * Entry point that tests start: the bundled program of the run, or its sources outside a run. It is bundled before the
+ * tests of a file begin, so that no test's time limit counts that.
+ */
+export const MAIN: string = (await shared('program'))?.main ?? SOURCES
 /** Time after which a hanging process is killed, so that its own test fails. */
 const LONGEST_MS = 80_000
 const MOST_OUTPUT = 2 ** 26
@@ -29,21 +34,15 @@ function environment(main: string, extra: Env): NodeJS.ProcessEnv {
   return { ...Object.fromEntries(inherited), NODE_COMPILE_CACHE: compiled, XDG_CONFIG_HOME: '/nowhere', ...extra }
 }
 
-/** Returns the entry point that tests start: the bundled program of the run, or its sources outside a run. */
-export async function mainFile(): Promise<string> {
-  return (await shared('program'))?.main ?? SOURCES
-}
-
-export async function runHoldfast(
+export function runHoldfast(
   args: readonly string[],
   env: Env = {},
   input = '',
   longestMs = LONGEST_MS,
 ): Promise<Finished> {
-  const main = await mainFile()
   return new Promise(resolve => {
-    const options = { env: environment(main, env), timeout: longestMs, maxBuffer: MOST_OUTPUT }
-    const child = execFile(process.execPath, [main, ...args], options, (_, stdout, stderr) => {
+    const options = { env: environment(MAIN, env), timeout: longestMs, maxBuffer: MOST_OUTPUT }
+    const child = execFile(process.execPath, [MAIN, ...args], options, (_, stdout, stderr) => {
       resolve({ code: child.exitCode, stdout, stderr })
     })
     // A command that exits without reading its input is no failure.
@@ -79,10 +78,10 @@ export class ServerProcess {
     nodeArgs: readonly string[] = [],
     /** Limit of its open files and sockets; by default that of this process. */
     descriptors?: number,
-    /** By default the sources, if a flag of Node may replace their modules, else {@link mainFile}. */
+    /** By default the sources, if a flag of Node may replace their modules, else {@link MAIN}. */
     given?: string,
   ): Promise<ServerProcess> {
-    const main = given ?? (nodeArgs.length > 0 ? SOURCES : await mainFile())
+    const main = given ?? (nodeArgs.length > 0 ? SOURCES : MAIN)
     const command = [process.execPath, ...nodeArgs, main, 'serve', '--port', '0', '--data-dir', dataDir, ...args]
     const limited = descriptors === undefined ? [] : ['/bin/sh', '-c', `ulimit -n ${descriptors}; exec "$@"`, 'sh']
     const [file = '', ...rest] = [...limited, ...command]

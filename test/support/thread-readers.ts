@@ -2,16 +2,10 @@ import { dirname, join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { openPool, type ReadEngine, type Readers, type ReadersOptions } from '../../adapters/node-http/readers.ts'
 import { type GatewayAnswer, portClient } from '../gateway/client.ts'
-import { shared } from './shared-server.ts'
+import { MAIN, SOURCES } from './server-process.ts'
 
-async function entryOfThreads(): Promise<URL> {
-  const entry = new URL('./reader-entry.ts', import.meta.url)
-  const program = await shared('program')
-  if (program === null) return entry
-  const thread = join(dirname(program.main), 'reader-thread.js')
-  entry.searchParams.set('thread', pathToFileURL(thread).href)
-  return entry
-}
+const ENTRY = new URL('./reader-entry.ts', import.meta.url)
+if (MAIN !== SOURCES) ENTRY.searchParams.set('thread', pathToFileURL(join(dirname(MAIN), 'reader-thread.js')).href)
 
 /** Each answer says which thread gave it. */
 export interface ThreadReaders extends Readers {
@@ -28,7 +22,7 @@ export async function threadReaders(
   { threads = 2, ...options }: ReadersOptions = {},
   sharesPort = true,
 ): Promise<ThreadReaders> {
-  const pool = await openPool(engine, { threads, ...options }, { entry: await entryOfThreads(), sharesPort })
+  const pool = await openPool(engine, { threads, ...options }, { entry: ENTRY, sharesPort })
   const { port } = pool
   const get: ThreadReaders['get'] = async (path, headers) => {
     const client = portClient(port)

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import { type Env, mainFile, ServerProcess } from './server-process.ts'
+import { type Env, MAIN, ServerProcess } from './server-process.ts'
 
 const PRELOAD = pathToFileURL(join(import.meta.dirname, 'stall-preload.ts')).href
 
@@ -24,8 +24,7 @@ export class WatchedServer {
     const { args, env, longestMs } = options
     const watching = ['--import', PRELOAD]
     const given = { ...env, STALL_REPORT: report }
-    const main = await mainFile()
-    const process = await ServerProcess.start(dataDir, args, given, longestMs, watching, undefined, main)
+    const process = await ServerProcess.start(dataDir, args, given, longestMs, watching, undefined, MAIN)
     return new WatchedServer(process, report)
   }
 

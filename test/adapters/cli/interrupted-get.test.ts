@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { tarHeader } from '../../../src/gateway/representations/tar-header.ts'
 import { say, scriptedServer } from '../../support/scripted-server.ts'
-import { mainFile, runHoldfast, temporaryDirectory } from '../../support/server-process.ts'
+import { MAIN, runHoldfast, temporaryDirectory } from '../../support/server-process.ts'
 
 const CID = 'bafkreifljrjcnysaahmfdv755prppgtnjbtfor7oukwigl6c3y4q4vmvcm'
 const isDirectory = say(301, '', { location: `/ipfs/${CID}/` })
@@ -30,7 +30,7 @@ test('a signal deletes the unfinished folder or file', async () => {
   for (const flags of [[], ['--tar']]) {
     await using server = await stalled()
     const args = ['get', CID, ...flags, '--out', 'site', '--api', server.base, '--key', 'k']
-    const child = spawn(process.execPath, [await mainFile(), ...args], { cwd: directory.path })
+    const child = spawn(process.execPath, [MAIN, ...args], { cwd: directory.path })
     await expect.poll(() => readdirSync(directory.path)).toEqual([expect.stringMatching(/^site/)])
     child.kill('SIGINT')
     expect(await once(child, 'close')).toEqual([null, 'SIGINT'])
@@ -42,7 +42,7 @@ test('names the file of an escaped URL in the current directory', async () => {
   await using server = await scriptedServer(say(200, 'text'))
   const args = ['get', `https://evil.example/ipfs/${CID}/..%2F..%2Fescaped`, '--api', server.base, '--key', 'k']
   mkdirSync(join(directory.path, 'a/b'), { recursive: true })
-  const child = spawn(process.execPath, [await mainFile(), ...args], { cwd: join(directory.path, 'a/b') })
+  const child = spawn(process.execPath, [MAIN, ...args], { cwd: join(directory.path, 'a/b') })
   expect(await once(child, 'close')).toEqual([0, null])
   expect(readdirSync(directory.path, { recursive: true }).sort()).toEqual(['a', 'a/b', 'a/b/escaped'])
 })

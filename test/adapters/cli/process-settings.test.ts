@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { afterAll, describe, expect, test } from 'vitest'
 import { restartWithSettings, type StartedProcess } from '../../../adapters/cli/process-settings.ts'
 import { needs } from '../../support/needs.ts'
-import { mainFile, ServerProcess, SOURCES } from '../../support/server-process.ts'
+import { MAIN, ServerProcess, SOURCES } from '../../support/server-process.ts'
 import { withDatabase } from '../../support/store-inspection.ts'
 import { withTempDir } from '../../support/temp-dir.ts'
 
@@ -94,8 +94,7 @@ async function traced(dir: string, command: readonly string[]): Promise<void> {
   // With -D, the process that this test starts and stops is the command, not the tracer.
   const strace = ['-D', '-f', '-s', '4096', '-o', join(dir, `calls-${command[0]}`), '-e', `trace=${calls}`]
   const env = { ...process.env, NODE_COMPILE_CACHE: '' }
-  const main = await mainFile()
-  const child = spawn('strace', [...strace, process.execPath, main, ...command], {
+  const child = spawn('strace', [...strace, process.execPath, MAIN, ...command], {
     env,
     stdio: ['ignore', 'pipe', 2],
   })
