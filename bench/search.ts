@@ -4,7 +4,7 @@ import { mkdir } from 'node:fs/promises'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { createServer } from '../adapters/node-http/index.ts'
-import { createEngine } from '../src/index.ts'
+import { createEngine, type Engine } from '../src/index.ts'
 import { hasPostgres, startPostgres } from '../test/support/postgres-server.ts'
 import type { Bench, Measurement, RunOptions, Scale } from './bench.ts'
 import { type FilledEngine, filledStore } from './list/filled-engine.ts'
@@ -16,34 +16,76 @@ const SIZES: Readonly<Record<Scale, Readonly<Record<string, number>>>> = {
   quick: { few: 1e4, many: 1e5 },
   tiny: { few: 300, many: 600 },
 }
-const QUERIES: ReadonlyArray<[metric: string, pathOf: (turn: number, cid: string, records: number) => string]> = [
-  ['common-word', turn => list(`q=file&limit=${20 + turn}`)],
-  ['part-of-a-word', turn => list(`q=fil&limit=${20 + turn}`)],
-  ['rare-word', turn => list(`q=needle&limit=${20 + turn}`)],
-  ['absent-word', turn => list(`q=absent${turn}`)],
-  ['another-case', turn => list(`name=FILE&match=partial&limit=${20 + turn}`)],
-  ['deep-page', (turn, _, records) => list(`q=ile&limit=20&page=${Math.floor(records / 20) - turn}`)],
-  ['two-words', turn => list(`q=file%20needle&limit=${20 + turn}`)],
-  ['meta', turn => list(`meta=%7B%22found%22%3A%22yes%22%7D&limit=${20 + turn}`)],
-  ['status', turn => list(`status=pinned&limit=${20 + turn}`)],
-  ['psa-plain', turn => psa(`limit=${10 + turn}`)],
-  ['psa-statuses', turn => psa(`status=queued,pinning,pinned,failed&limit=${10 + turn}`)],
-  ['psa-name', turn => psa(`name=file%20${100 + turn}&status=pinned`)],
-  ['psa-common-part', turn => psa(`name=file&match=partial&limit=${10 + turn}`)],
-  ['psa-rare-part', turn => psa(`name=NEEDLE&match=ipartial&limit=${10 + turn}`)],
-  ['psa-absent', turn => psa(`name=none${turn}&match=partial`)],
-  ['psa-cid', (_, cid) => psa(`cid=${cid}`)],
-  ['psa-before', turn => psa(`before=2090-01-01T00:00:00.${String(turn).padStart(3, '0')}Z&limit=20`)],
-  ['psa-after', turn => psa(`after=2020-01-01T00:00:00.${String(turn).padStart(3, '0')}Z&limit=20`)],
-  ['psa-meta', turn => psa(`meta=%7B%22found%22%3A%22yes%22%7D&limit=${10 + turn}`)],
+interface Turn {
+  turn: number
+  cid: string
+  records: number
+  /** The time in the middle of the list, in ms. */
+  middle: number
+}
+
+const QUERIES: ReadonlyArray<[metric: string, pathOf: (of: Turn) => string]> = [
+  ['common-word', ({ turn }) => list(`q=file&limit=${20 + turn}`)],
+  ['part-of-a-word', ({ turn }) => list(`q=fil&limit=${20 + turn}`)],
+  ['rare-word', ({ turn }) => list(`q=needle&limit=${20 + turn}`)],
+  ['absent-word', ({ turn }) => list(`q=absent${turn}`)],
+  ['another-case', ({ turn }) => list(`name=FILE&match=partial&limit=${20 + turn}`)],
+  ['deep-page', ({ turn, records }) => list(`q=ile&limit=20&page=${Math.floor(records / 20) - turn}`)],
+  ['first-deep-page', ({ turn, records }) => list(`q=${inCase(turn)}&limit=20&page=${Math.floor(records / 20)}`)],
+  ['partial-another-case', ({ turn }) => list(`name=${inCase(turn + 1)}&match=partial`)],
+  [
+    'partial-deep-page',
+    ({ turn, records }) => list(`name=ile%20&match=partial&limit=20&page=${lastPage(records) - turn}`),
+  ],
+  ['text-before', ({ turn, middle }) => list(`q=file&before=${at(middle + turn)}`)],
+  ['text-after', ({ turn, middle }) => list(`q=file&after=${at(middle + turn)}`)],
+  ['text-between', ({ turn, middle }) => list(`q=file&after=${at(middle + turn)}&before=${at(middle + 500)}`)],
+  ['rare-between', ({ turn, middle }) => list(`q=needle&after=${at(middle + turn)}&before=${at(middle + 500)}`)],
+  ['absent-before', ({ turn, middle }) => list(`q=absent&before=${at(middle + turn)}`)],
+  [
+    'deep-before',
+    ({ turn, middle, records }) => list(`q=file&limit=20&page=${lastPage(records / 2)}&before=${at(middle + turn)}`),
+  ],
+  ['two-words', ({ turn }) => list(`q=file%20needle&limit=${20 + turn}`)],
+  ['meta', ({ turn }) => list(`meta=%7B%22found%22%3A%22yes%22%7D&limit=${20 + turn}`)],
+  ['status', ({ turn }) => list(`status=pinned&limit=${20 + turn}`)],
+  ['psa-plain', ({ turn }) => psa(`limit=${10 + turn}`)],
+  ['psa-statuses', ({ turn }) => psa(`status=queued,pinning,pinned,failed&limit=${10 + turn}`)],
+  ['psa-name', ({ turn }) => psa(`name=file%20${100 + turn}&status=pinned`)],
+  ['psa-common-part', ({ turn }) => psa(`name=file&match=partial&limit=${10 + turn}`)],
+  ['psa-rare-part', ({ turn }) => psa(`name=NEEDLE&match=ipartial&limit=${10 + turn}`)],
+  ['psa-absent', ({ turn }) => psa(`name=none${turn}&match=partial`)],
+  ['psa-cid', ({ cid }) => psa(`cid=${cid}`)],
+  ['psa-before', ({ turn }) => psa(`before=2090-01-01T00:00:00.${String(turn).padStart(3, '0')}Z&limit=20`)],
+  ['psa-after', ({ turn }) => psa(`after=2020-01-01T00:00:00.${String(turn).padStart(3, '0')}Z&limit=20`)],
+  ['psa-meta', ({ turn }) => psa(`meta=%7B%22found%22%3A%22yes%22%7D&limit=${10 + turn}`)],
+]
+const list = (query: string): string => `/api/v3/users/me/uploads?${query}`
+const psa = (query: string): string => `/psa/pins?${query}`
+
+/** Changed records before the first of these. */
+const CHANGES = 10_000
+const AFTER_CHANGES: ReadonlyArray<[metric: string, path: string]> = [
+  ['psa-after-changes', psa('limit=30')],
+  ['search-after-changes', list('q=file%20&limit=30')],
+  ['rare-after-changes', list('q=needle%20&limit=30')],
+  ['list-after-changes', list('limit=30')],
 ]
 /** Searches that compare the names of the whole list: 50 to 150 ns for each. */
-const COMPARED: readonly string[] = ['another-case', 'deep-page']
+const COMPARED: readonly string[] = [
+  ...['another-case', 'partial-another-case', 'deep-page', 'first-deep-page', 'partial-deep-page', 'deep-before'],
+  ...['text-before', 'text-after', 'text-between', 'rare-between', 'absent-before'],
+]
 const LARGEST_RATIO = 2
 const NANOSECONDS_PER_MS = 1e6
 
-const list = (query: string): string => `/api/v3/users/me/uploads?${query}`
-const psa = (query: string): string => `/psa/pins?${query}`
+const at = (ms: number): string => new Date(ms).toISOString()
+const lastPage = (records: number): number => Math.floor(records / 20)
+
+/** Returns the common word in another case for each turn, so that no count of an earlier turn is known. */
+function inCase(turn: number): string {
+  return [...'file'].map((letter, i) => ((turn + 1) & (1 << i) ? letter.toUpperCase() : letter)).join('')
+}
 
 /** Returns the processor time in ms of this process, which runs the server, and of a database's connections. */
 function spent(database: number | null): number {
@@ -69,19 +111,31 @@ async function ask(
   await once(server, 'listening')
   const base = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
   const values = new Map<string, number[]>()
+  const get = async (path: string): Promise<Answer> => {
+    const response = await fetch(base + path, { headers: { authorization: `Bearer ${secret}` } })
+    const text = await response.text()
+    if (!response.ok) throw new Error(`${path} was answered ${response.status}: ${text.slice(0, 300)}`)
+    return JSON.parse(text) as Answer
+  }
+  const time = async (metric: string, path: string): Promise<void> => {
+    const before = spent(database)
+    const { uploads = [], pagination } = await get(path)
+    values.set(metric, [...(values.get(metric) ?? []), spent(database) - before])
+    const isLast = pagination === undefined || pagination.page >= pagination.totalPages
+    if (!isLast && uploads.length < pagination.limit) throw new Error(`${path} is short, but not the last page`)
+  }
   try {
-    for (let turn = -1; turn < rounds; turn++) {
+    const { uploads } = await get(list(`limit=1&page=${Math.ceil(size / 2)}`))
+    const middle = Date.parse(uploads?.[0]?.uploadedAt ?? '')
+    // The first round is a warm-up.
+    for (let turn = 0; turn <= rounds; turn++) {
       for (const [metric, pathOf] of QUERIES) {
-        const path = pathOf(turn + 1, cids[(turn + 1) % cids.length] ?? '', size)
-        const before = spent(database)
-        const response = await fetch(base + path, { headers: { authorization: `Bearer ${secret}` } })
-        const text = await response.text()
-        const ms = spent(database) - before
-        if (!response.ok) throw new Error(`${path} was answered ${response.status}: ${text.slice(0, 300)}`)
-        // The first round is a warm-up.
-        if (turn >= 0) values.set(metric, [...(values.get(metric) ?? []), ms])
+        await time(metric, pathOf({ turn, cid: cids[turn % cids.length] ?? '', records: size, middle }))
+        if (turn === 0) values.clear()
       }
     }
+    await change(engine, account, Math.min(CHANGES, size - 1))
+    for (const [metric, path] of AFTER_CHANGES) await time(metric, path)
   } finally {
     server.close()
     server.closeAllConnections()
@@ -89,9 +143,26 @@ async function ask(
   return values
 }
 
+/** A page of the contract's list. The pinning API has neither field. */
+interface Answer {
+  uploads?: Array<{ uploadedAt: string }>
+  pagination?: { page: number; limit: number; totalPages: number }
+}
+
+/** Changes this many records, so that their words wait for the index. */
+async function change(engine: Engine, account: string, records: number): Promise<void> {
+  for (let page = 1, left = records; left > 0; page++) {
+    const { items } = await engine.pins.list({ account, limit: Math.min(left, 1_000), page })
+    await Promise.all(
+      items.map(({ uploadId, name }) => engine.pins.rename({ account, uploadId, name: `${name} changed` })),
+    )
+    left -= items.length
+  }
+}
+
 /** Measures each size of a catalogue. The names of the subjects begin with `prefix`. */
 async function measure(
-  { dir, scale, rounds, progress, signal }: RunOptions,
+  { dir, scale, rounds, subjects, progress, signal }: RunOptions,
   {
     prefix,
     database,
@@ -102,6 +173,7 @@ async function measure(
   for (const [name, size] of Object.entries(SIZES[scale])) {
     signal.throwIfAborted()
     const subject = prefix + name
+    if (subjects?.includes(subject) === false) continue
     progress(`${size} records: ${subject}`)
     const own = join(dir, subject)
     await mkdir(own)
