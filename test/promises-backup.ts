@@ -10,6 +10,13 @@ const ownership = 'test/backup/ownership.test.ts'
 /** Promises of backups, of what is restored, and of migrations. */
 export const backupPromises: readonly KeptPromise[] = [
   {
+    promise: 'an aborted backup waits for no rate',
+    file: 'src/backup/pace.ts',
+    find: '): Promise<void> {\n    signal?.throwIfAborted()\n',
+    replace: '): Promise<void> {\n',
+    test: { file: 'test/backup/pace.test.ts', name: 'a rate ends at an abort' },
+  },
+  {
     promise: 'the kept copy is remade as long as the database has the old schema',
     file: 'src/storage/kept-copy.ts',
     find: '    renameSync(unfinished, copy)\n',

@@ -52,9 +52,23 @@ export const bulkPromises: readonly KeptPromise[] = [
   {
     promise: 'an upload that broke off counts in the quota during a backup',
     file: 'src/pins/upload/upload-staging.ts',
-    find: '      this.dropped(requester, staged)\n      if (options',
-    replace: '      if (options',
+    find: '      if (staged !== null) this.dropped(requester, staged)\n',
+    replace: '',
     test: { file: 'test/pins/removal/deletion-stop.test.ts', name: 'counts uploads that broke off' },
+  },
+  {
+    promise: 'parallel uploads during a backup write no more than the quota',
+    file: 'src/pins/upload/upload-budget.ts',
+    find: 'const written = this.#isStopped ? reservation.writtenSince : 0',
+    replace: 'const written = 0',
+    test: { file: 'test/pins/removal/deletion-stop.test.ts', name: 'bounds parallel uploads that began before' },
+  },
+  {
+    promise: 'an upload keeps its reservation until its commit while deletion is stopped',
+    file: 'src/pins/upload/upload-budget.ts',
+    find: 'if (!this.#isStopped) this.#options.reservation',
+    replace: 'this.#options.reservation',
+    test: { file: 'test/pins/quotas.test.ts', name: 'running uploads share the rest' },
   },
   {
     promise: 'a deleted account keeps nothing for an undo',

@@ -279,14 +279,14 @@ export const promises: readonly KeptPromise[] = [
   {
     promise: 'a failed upload releases its reserved quota',
     file: 'src/pins/upload/upload-staging.ts',
-    find: '      budget.release()\n',
+    find: '      reservation.end(staged?.newCharge ?? 0)\n',
     replace: '',
     test: { file: 'test/pins/quotas.test.ts', name: 'failed uploads release their reservation' },
   },
   {
     promise: 'concurrent uploads share the remaining quota',
     file: 'src/pins/upload/upload-budget.ts',
-    find: '    this.#options.reservations.add(this.#options.accountId, step)\n',
+    find: '    reservation.add(step)\n',
     replace: '',
     test: { file: 'test/pins/quotas.test.ts', name: 'running uploads share the rest of the' },
   },

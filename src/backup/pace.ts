@@ -16,6 +16,7 @@ export class Pace {
 
   /** Counts `bytes`, and waits until they are within the rate. @throws the reason of the signal */
   async spend(bytes: number, signal?: AbortSignal): Promise<void> {
+    signal?.throwIfAborted()
     const now = this.#clock.now()
     this.#paidAt = Math.max(this.#paidAt, now - AHEAD_MS) + bytes / this.#bytesPerMs
     // If the clock was set back, limit the wait, so that the work does not stall.

@@ -1,7 +1,8 @@
 /**
  * Times in which a node deletes no content, because of a backup or a set-back of the database. Meanwhile the catalogue
  * counts the *released bytes* of each account on the node: the quota bytes of content that the account no longer names.
- * Content that is removed, uploaded and removed again counts twice.
+ * Content that is removed, uploaded and removed again counts twice. So the account may be refused early, by at most its
+ * quota: each of these uploads must fit into the rest. No other account is.
  */
 export interface DeletionStops {
   /** Begins a stop of this node, and forgets the released bytes of earlier ones. A set-back needs no call. */

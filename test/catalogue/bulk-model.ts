@@ -15,6 +15,7 @@ import {
   SIZES,
 } from './content-support.ts'
 import type { ContentCatalogue } from './memory-catalogue.ts'
+import { PlayedAccount, QUOTA } from './played-account.ts'
 
 /** Plays in which undo periods keep content at many steps. */
 const SEEDS = [2, 3, 5]
@@ -23,28 +24,16 @@ const STEPS = 60
 const ENDS = NOW + 50
 const UNDO_MS = 100
 const CONTENTS = ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h'] as const
-
-/** A job of the play. `left` are its records that no step has removed, `gone` those that it has removed. */
-interface PlayedJob {
-  change: BulkChange
-  left: string[]
-  gone: Map<string, unknown>
-  isUndone: boolean
-  /** True if the undo period has ended early. */
-  isEnded: boolean
-}
-
 /** Records in plain maps: a job removes each of its records as a single removal does, and an undo puts them back. */
 class Play {
   readonly #catalogue: ContentCatalogue
   readonly #draws: Draws
-  readonly #live = new Map<string, unknown>()
-  #jobs: PlayedJob[] = []
+  readonly #account = new PlayedAccount()
   #made = 0
   /** Contents that the account named after the last step. */
   #named = new Set<string>()
-  /** Bytes released while deletion is stopped; null while it is not. */
-  #released: number | null = null
+  /** Bytes of the account on the disk when deletion was stopped, or its quota if that is more. */
+  #mostWhileStopped = 0
 
   constructor(catalogue: ContentCatalogue, seed: number) {
     this.#catalogue = catalogue
@@ -79,28 +68,35 @@ class Play {
       const expiresAt = this.#draws.below(4) === 0 ? ENDS : null
       return record(id, { dag: dagOf(content), cid: content, meta, expiresAt, createdAt: NOW - this.#draws.below(9) })
     })
-    await commit(this.#catalogue, some)
-    for (const { id } of some) this.#live.set(id, await this.#row(id))
+    for (const one of some) {
+      const committed = commit(this.#catalogue, [one], this.#account.limits())
+      if (this.#account.hasRoom(one.cid)) {
+        await committed
+        this.#account.live.set(one.id, await this.#row(one.id))
+      } else await assert.rejects(committed, isCode('QUOTA_EXCEEDED'))
+    }
   }
 
   async #removeOne(): Promise<void> {
     const id = this.#drawn()
     if (id === undefined) return
     assert.equal(await this.#catalogue.records.discard(id), true)
-    this.#live.delete(id)
+    this.#account.live.delete(id)
   }
 
   async #expire(): Promise<void> {
-    const due = [...this.#live].filter(([, row]) => (row as RecordRow).expiresAt === ENDS).map(([id]) => id)
+    const due = [...this.#account.live].filter(([, row]) => (row as RecordRow).expiresAt === ENDS).map(([id]) => id)
     assert.deepEqual(ids(await this.#catalogue.records.expire(ENDS, 50)).toSorted(), due.toSorted())
-    for (const id of due) this.#live.delete(id)
+    for (const id of due) this.#account.live.delete(id)
   }
 
   /** Stops deletion, or ends the stop. */
   async #stop(): Promise<void> {
     const { stops } = this.#catalogue
-    await (this.#released === null ? stops.begin() : stops.end())
-    this.#released = this.#released === null ? 0 : null
+    await (this.#account.released === null ? stops.begin() : stops.end())
+    this.#account.released = this.#account.released === null ? 0 : null
+    const onDisk = (this.#account.contents().size + this.#account.kept().size) * SIZES.charge
+    this.#mostWhileStopped = Math.max(onDisk, QUOTA.maxStorageBytes ?? 0)
   }
 
   /** Deletes the account as the node does: undo periods first, then records. Then makes it anew. */
@@ -109,83 +105,93 @@ class Play {
     const account = await accounts.get('one')
     assert.ok(account !== null)
     assert.equal(await accounts.markDeleted('one', NOW), 'marked')
-    const before = this.#jobs.map(({ change }) => change)
+    const before = this.#account.jobs.map(({ change }) => change)
     await bulk.endPeriods({ accountId: 'one', why: 'account', limit: 100 })
     while (await accounts.purge('one', 50));
-    await records.discardAll([...this.#live.keys()])
-    this.#live.clear()
+    await records.discardAll([...this.#account.live.keys()])
+    this.#account.live.clear()
     for (const { id, name } of before) {
       const { phase, place } = await this.#read(name)
       if (phase === 'running') await bulk.remove({ id, place, next: null, ids: [], now: NOW, isListed: true })
       while (await bulk.purge(id, NOW));
     }
-    this.#jobs = []
+    this.#account.jobs = []
     assert.equal(await accounts.forget('one'), true)
     await accounts.insert({ ...account, email: `one${this.#made++}@test` }, null)
   }
 
   async #begin(): Promise<void> {
-    const chosen = [...this.#live.keys()].filter(() => this.#draws.below(2) === 0).slice(0, 12)
+    const chosen = [...this.#account.live.keys()].filter(() => this.#draws.below(2) === 0).slice(0, 12)
     if (chosen.length === 0) return
     const request = { name: `play${this.#made++}`, accountId: 'one', action: 'delete' as const, undoMs: UNDO_MS }
     const change = await this.#catalogue.bulk.add({ ...request, selection: '', total: chosen.length, createdAt: NOW })
-    this.#jobs.push({ change, left: chosen, gone: new Map(), isUndone: false, isEnded: false })
+    this.#account.jobs.push({ change, left: chosen, gone: new Map(), isUndone: false, isEnded: false })
     await this.#continue()
   }
 
   /** Carries out a step of a job, twice, as after a crash. */
   async #continue(): Promise<void> {
-    const job = this.#jobs.find(({ left, isUndone }) => left.length > 0 && !isUndone)
+    const job = this.#account.jobs.find(({ left, isUndone }) => left.length > 0 && !isUndone)
     if (job === undefined) return
     const { id, name } = job.change
     const { place } = await this.#read(name)
     const taken = job.left.splice(0, 1 + this.#draws.below(5))
     const next = job.left.length === 0 ? null : `${place}.`
     const step = { id, place, next, ids: taken, now: NOW, isListed: true }
-    const expected = taken.filter(one => this.#live.has(one))
+    const expected = taken.filter(one => this.#account.live.has(one))
     assert.deepEqual(ids((await this.#catalogue.bulk.remove(step)) ?? []).toSorted(), expected.toSorted())
     assert.equal(await this.#catalogue.bulk.remove(step), null)
     for (const one of expected) {
-      if (!job.isEnded) job.gone.set(one, this.#live.get(one))
-      this.#live.delete(one)
+      if (!job.isEnded) job.gone.set(one, this.#account.live.get(one))
+      this.#account.live.delete(one)
     }
   }
 
   async #undo(): Promise<void> {
-    const job = this.#jobs.find(({ gone, isUndone }) => gone.size > 0 && !isUndone && this.#draws.below(2) === 0)
+    const job = this.#account.jobs.find(
+      ({ gone, isUndone }) => gone.size > 0 && !isUndone && this.#draws.below(2) === 0,
+    )
     if (job === undefined) return
     const { bulk } = this.#catalogue
     const { id, name, accountId } = job.change
     if (job.isEnded) {
-      await assert.rejects(bulk.undo({ accountId, name, limits: NO_LIMITS, now: NOW }), isCode('CONFLICT'))
+      await assert.rejects(bulk.undo({ accountId, name, limits: QUOTA, now: NOW }), isCode('CONFLICT'))
       return
     }
-    await bulk.undo({ accountId, name, limits: NO_LIMITS, now: NOW })
+    const { done, restored, freedBytes } = await this.#read(name)
+    const isOver =
+      this.#account.live.size + done - restored > (QUOTA.maxPins ?? 0) ||
+      this.#account.contents().size * SIZES.charge + freedBytes > (QUOTA.maxStorageBytes ?? 0)
+    if (isOver) {
+      await assert.rejects(bulk.undo({ accountId, name, limits: QUOTA, now: NOW }), isCode('QUOTA_EXCEEDED'))
+      return
+    }
+    await bulk.undo({ accountId, name, limits: QUOTA, now: NOW })
     const removed = ids(await bulk.removed(id, '', 50))
     assert.deepEqual(removed, [...job.gone.keys()].toSorted())
+    job.isUndone = true
     for (let place = ''; ; ) {
       const some = removed.splice(0, 1 + this.#draws.below(5))
       const step = { id, place, next: removed.length === 0 ? null : `${place}.`, ids: some, now: NOW }
-      await bulk.restore({ ...step, limits: NO_LIMITS })
+      const expected = this.#account.restore(job, some)
+      assert.deepEqual(ids((await bulk.restore({ ...step, limits: QUOTA })) ?? []).toSorted(), expected)
       if (step.next === null) break
       place = step.next
     }
-    for (const [one, row] of job.gone) this.#live.set(one, row)
-    Object.assign(job, { isUndone: true, gone: new Map() })
   }
 
   /** Ends the undo period of an ended job. */
   async #purge(): Promise<void> {
-    const job = this.#jobs.find(({ left, isUndone }) => left.length === 0 || isUndone)
+    const job = this.#account.jobs.find(({ left, isUndone }) => left.length === 0 || isUndone)
     if (job === undefined) return
     while (await this.#catalogue.bulk.purge(job.change.id, job.isEnded ? NOW : NOW + UNDO_MS));
-    this.#jobs = this.#jobs.filter(one => one !== job)
+    this.#account.jobs = this.#account.jobs.filter(one => one !== job)
   }
 
   /** Ends the period that should end next on a full disk. Each content lies on it. */
   async #end(): Promise<void> {
     const ended = await this.#catalogue.bulk.endForRoom({ backends: [0] })
-    const keeping = this.#endable().filter(job => this.#keeps(job))
+    const keeping = this.#account.endable().filter(job => this.#account.kept([job]).size > 0)
     assert.equal(ended?.name, keeping[0]?.change.name)
     if (keeping[0] !== undefined) keeping[0].isEnded = true
     assert.equal(await this.#catalogue.bulk.endForRoom({ backends: [7] }), null)
@@ -194,50 +200,35 @@ class Play {
   async #endExcess(): Promise<void> {
     const most = this.#draws.below(4) * SIZES.charge
     const ended = await this.#catalogue.bulk.endExcess({ accountId: 'one', most, now: NOW })
-    const changes = await Promise.all(this.#jobs.map(({ change }) => this.#read(change.name)))
+    const changes = await Promise.all(this.#account.jobs.map(({ change }) => this.#read(change.name)))
     const newest = changes.findLast(({ undoMs, undoEnded }) => undoMs > 0 || undoEnded !== null)
     const expected =
-      this.#kept().size * SIZES.charge <= Math.max(most, ended === null ? (newest?.freedBytes ?? 0) : 0) ||
-      this.#jobs.some(({ isEnded, gone }) => isEnded && gone.size > 0)
+      this.#account.kept().size * SIZES.charge <= Math.max(most, ended === null ? (newest?.freedBytes ?? 0) : 0) ||
+      this.#account.jobs.some(({ isEnded, gone }) => isEnded && gone.size > 0)
         ? undefined
-        : this.#endable().find(({ gone, change }) => gone.size > 0 && change.id !== this.#newestId())
+        : this.#account
+            .endable()
+            .find(({ gone, change }) => gone.size > 0 && change.id !== this.#account.newest?.change.id)
     assert.equal(ended?.name, expected?.change.name)
     if (expected !== undefined) expected.isEnded = true
-  }
-
-  #newestId(): number | undefined {
-    return this.#jobs.findLast(({ isEnded }) => !isEnded)?.change.id
-  }
-
-  /** Returns the jobs whose period can end, oldest first. All end at the same time. */
-  #endable(): PlayedJob[] {
-    return this.#jobs.filter(({ left, isUndone, isEnded }) => left.length === 0 && !isUndone && !isEnded)
-  }
-
-  /** Returns the contents that only removed records name. */
-  #kept(jobs = this.#jobs): Set<string> {
-    const live = new Set([...this.#live.values()].map(row => (row as RecordRow).cid))
-    const gone = jobs.flatMap(job => [...job.gone.values()]).map(row => (row as RecordRow).cid)
-    return new Set(gone.filter(content => !live.has(content)))
-  }
-
-  #keeps(job: PlayedJob): boolean {
-    return this.#kept([job]).size > 0
   }
 
   async #compare(): Promise<void> {
     const { records } = this.#catalogue
     const { rows, total } = await records.page(listOf('one'), 0, 1_000)
     const found = await Promise.all(rows.map(async ({ id }) => [id, await this.#row(id)] as const))
-    assert.deepEqual(Object.fromEntries(found), Object.fromEntries(this.#live))
-    const contents = new Set([...this.#live.values()].map(row => (row as RecordRow).cid))
-    assert.deepEqual([total, plain(await records.usage('one', NOW))], [this.#live.size, this.#usage(contents.size)])
+    assert.deepEqual(Object.fromEntries(found), Object.fromEntries(this.#account.live))
+    const contents = this.#account.contents()
+    assert.deepEqual(
+      [total, plain(await records.usage('one', NOW))],
+      [this.#account.live.size, this.#usage(contents.size)],
+    )
     const { bulk } = this.#catalogue
-    const bytes = this.#kept().size * SIZES.charge
+    const bytes = this.#account.kept().size * SIZES.charge
     assert.equal(await bulk.keptBytes('one'), bytes)
     assert.deepEqual(plain(await bulk.keptTotals()), { accounts: bytes === 0 ? 0 : 1, bytes })
     await this.#compareUndeleted(bytes)
-    const kept = this.#jobs.flatMap(({ gone }) => [...gone.values()])
+    const kept = this.#account.jobs.flatMap(({ gone }) => [...gone.values()])
     for (const content of CONTENTS) {
       const isKept = contents.has(content) || kept.some(row => (row as RecordRow).cid === content)
       assert.equal(await this.#hasContent(content), isKept, content)
@@ -245,17 +236,21 @@ class Play {
   }
 
   async #compareUndeleted(keptBytes: number): Promise<void> {
-    const rows = [...this.#live.values(), ...this.#jobs.flatMap(({ gone }) => [...gone.values()])]
+    const rows = [...this.#account.live.values(), ...this.#account.jobs.flatMap(({ gone }) => [...gone.values()])]
     const named = new Set(rows.map(row => (row as RecordRow).cid))
     const left = [...this.#named].filter(content => !named.has(content)).length * SIZES.charge
     this.#named = named
-    if (this.#released !== null) this.#released += left
-    assert.equal(await this.#catalogue.stops.undeletedBytes('one'), keptBytes + (this.#released ?? 0))
+    if (this.#account.released !== null) this.#account.released += left
+    const undeleted = await this.#catalogue.stops.undeletedBytes('one')
+    assert.equal(undeleted, keptBytes + (this.#account.released ?? 0))
+    if (this.#account.released === null) return
+    // Content that was removed twice counts twice, so less than this is on the disk.
+    assert.ok(this.#account.contents().size * SIZES.charge + undeleted <= this.#mostWhileStopped)
   }
 
   #usage(contents: number) {
-    const expiring = [...this.#live.values()].filter(row => (row as RecordRow).expiresAt !== null)
-    return { pins: this.#live.size, expiringPins: expiring.length, storedBytes: contents * SIZES.charge }
+    const expiring = [...this.#account.live.values()].filter(row => (row as RecordRow).expiresAt !== null)
+    return { pins: this.#account.live.size, expiringPins: expiring.length, storedBytes: contents * SIZES.charge }
   }
 
   async #hasContent(content: string): Promise<boolean> {
@@ -282,7 +277,7 @@ class Play {
   }
 
   #drawn(): string | undefined {
-    return [...this.#live.keys()][this.#draws.below(Math.max(this.#live.size, 1))]
+    return [...this.#account.live.keys()][this.#draws.below(Math.max(this.#account.live.size, 1))]
   }
 }
 

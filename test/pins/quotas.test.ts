@@ -167,13 +167,23 @@ describe('limits of a plan', () => {
   test('running uploads share the rest of the quota', () => {
     const plan = { name: 'storage', ...planOf({ maxStorageBytes: 3 * MiB }) }
     const reservations = new StorageReservations()
-    const budget = () => new UploadBudget({ plan, accountId: 'a', storedBytes: 0, reservations, isDirectory: false })
+    let isHeld = false
+    const budget = () => {
+      const options = { plan, storedBytes: 0, isDirectory: false, isHeld: () => isHeld }
+      return new UploadBudget({ ...options, reservation: reservations.begin('a') })
+    }
+    const refused = expect.objectContaining(code('QUOTA_EXCEEDED'))
     const [one, two] = [budget(), budget()]
     one.reserve(2 * MiB)
-    expect(() => two.reserve(2 * MiB)).toThrow(expect.objectContaining(code('QUOTA_EXCEEDED')))
+    expect(() => two.reserve(2 * MiB)).toThrow(refused)
     two.reserve(MiB)
-    one.release()
+    one.giveBack()
     two.reserve(3 * MiB)
+    two.giveBack()
+    one.reserve(3 * MiB)
+    isHeld = true
+    one.giveBack()
+    expect(() => two.reserve(1)).toThrow(refused)
   })
 
   test('a stream without end is cut off at the quota', async () => {

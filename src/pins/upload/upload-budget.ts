@@ -11,32 +11,83 @@ const STEP_BYTES = 1024 ** 2
  */
 const FORM_OVERHEAD_BYTES = 64 * 1024
 
+/** Bytes of the running uploads of an account. */
+interface RunningUploads {
+  count: number
+  reserved: number
+  /** Quota bytes of new blocks of uploads that ended while others ran. */
+  written: number
+}
+
 /** Bytes that running uploads have reserved. Without reservations, parallel uploads could together exceed the quota. */
 export class StorageReservations {
-  readonly #reserved = new Map<string, number>()
+  readonly #accounts = new Map<string, RunningUploads>()
 
-  reserved(accountId: string): number {
-    return this.#reserved.get(accountId) ?? 0
+  /** Call this before the stored bytes of the account are read. The caller ends the reservation. */
+  begin(accountId: string): StorageReservation {
+    const uploads = this.#accounts.get(accountId) ?? { count: 0, reserved: 0, written: 0 }
+    this.#accounts.set(accountId, uploads)
+    return new StorageReservation(uploads, () => this.#accounts.delete(accountId))
+  }
+}
+
+/** Bytes that one upload has reserved. */
+export class StorageReservation {
+  readonly #uploads: RunningUploads
+  readonly #isLast: () => void
+  readonly #writtenBefore: number
+  #bytes = 0
+
+  constructor(uploads: RunningUploads, isLast: () => void) {
+    this.#uploads = uploads
+    this.#isLast = isLast
+    this.#writtenBefore = uploads.written
+    uploads.count++
   }
 
-  add(accountId: string, bytes: number): void {
-    const reserved = this.reserved(accountId) + bytes
-    if (reserved <= 0) this.#reserved.delete(accountId)
-    else this.#reserved.set(accountId, reserved)
+  get bytes(): number {
+    return this.#bytes
+  }
+
+  /** Bytes that all running uploads of the account have reserved. */
+  get ofAll(): number {
+    return this.#uploads.reserved
+  }
+
+  /** Bytes of new blocks of the uploads that have ended since this one began. */
+  get writtenSince(): number {
+    return this.#uploads.written - this.#writtenBefore
+  }
+
+  add(bytes: number): void {
+    this.#bytes += bytes
+    this.#uploads.reserved += bytes
+  }
+
+  giveBack(): void {
+    this.add(-this.#bytes)
+  }
+
+  /** @param written quota bytes of the new blocks of this upload */
+  end(written: number): void {
+    this.giveBack()
+    this.#uploads.written += written
+    this.#uploads.count--
+    if (this.#uploads.count === 0) this.#isLast()
   }
 }
 
 interface UploadBudgetParts {
   plan: Plan & PinLimits
-  accountId: string
   storedBytes: number
-  reservations: StorageReservations
+  reservation: StorageReservation
   isDirectory: boolean
+  /** Returns true during a backup, which may begin after the upload. */
+  isHeld: () => boolean
 }
 
 /**
- * Limits of one upload. Checks each piece against the size limits (413), then against the quota (403). Call {@link
- * release} after every upload.
+ * Limits of one upload. Checks each piece against the size limits (413), then against the quota (403).
  */
 export class UploadBudget {
   readonly #options: UploadBudgetParts
@@ -44,7 +95,6 @@ export class UploadBudget {
   #file = 0
   #files = 0
   #directories = 0
-  #reserved = 0
 
   constructor(options: UploadBudgetParts) {
     this.#options = options
@@ -92,27 +142,32 @@ export class UploadBudget {
    * @throws HoldfastError `QUOTA_EXCEEDED`
    */
   reserve(newBytes: number): void {
-    const missing = newBytes - this.#reserved
+    const { reservation } = this.#options
+    const missing = newBytes - reservation.bytes
     if (missing <= 0) return
     const step = this.#room() >= STEP_BYTES ? Math.max(STEP_BYTES, missing) : missing
     this.#checkQuota(step)
-    this.#reserved += step
-    this.#options.reservations.add(this.#options.accountId, step)
+    reservation.add(step)
   }
 
   counting(staged: { readonly newCharge: number }, onProgress?: (bytes: number) => void): (length: number) => void {
     return length => {
       this.take(length)
       // While deletion is stopped, even a refused upload stays on the disk. So the bytes count before they are stored.
-      const isStopped = this.#options.plan.undeletedBytes !== undefined
-      this.reserve(isStopped ? Math.max(this.#total, staged.newCharge) : staged.newCharge)
+      this.reserve(this.#isStopped ? Math.max(this.#total, staged.newCharge) : staged.newCharge)
       onProgress?.(this.#total)
     }
   }
 
-  release(): void {
-    this.#options.reservations.add(this.#options.accountId, -this.#reserved)
-    this.#reserved = 0
+  /** Gives the reservation back before the commit, which checks the quota itself. */
+  giveBack(): void {
+    // A refused commit leaves the bytes on the disk, so other uploads must not take their place.
+    if (!this.#isStopped) this.#options.reservation.giveBack()
+  }
+
+  /** True while a backup or a set-back stops deletion. */
+  get #isStopped(): boolean {
+    return this.#options.plan.undeletedBytes !== undefined || this.#options.isHeld()
   }
 
   #checkEntries(count: number, kind: 'files' | 'directories'): void {
@@ -123,9 +178,11 @@ export class UploadBudget {
   }
 
   #room(): number {
-    const { maxStorageBytes } = this.#options.plan
-    if (maxStorageBytes === null) return Number.POSITIVE_INFINITY
-    return maxStorageBytes - this.#options.storedBytes - this.#options.reservations.reserved(this.#options.accountId)
+    const { plan, storedBytes, reservation } = this.#options
+    if (plan.maxStorageBytes === null) return Number.POSITIVE_INFINITY
+    // While deletion is stopped, all that other uploads have written since the start of this one is still on the disk.
+    const written = this.#isStopped ? reservation.writtenSince : 0
+    return plan.maxStorageBytes - storedBytes - reservation.ofAll - written
   }
 
   #checkSize(file: number, total: number): void {

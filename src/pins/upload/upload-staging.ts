@@ -8,7 +8,7 @@ import { orAborted } from '../../domain/sources.ts'
 import type { DeletionStop } from '../deletion-stop.ts'
 import type { PinTargets } from '../pin-targets.ts'
 import type { DecidedTarget, HandOver, Requester, UploadOptions } from '../pin-types.ts'
-import { StorageReservations, UploadBudget } from './upload-budget.ts'
+import { type StorageReservation, StorageReservations, UploadBudget } from './upload-budget.ts'
 import { fixed, narrowed, UploadTokenUses } from './upload-token.ts'
 
 /** While a CAR is read, no file size limit applies, because its files are known only at the end. */
@@ -75,7 +75,7 @@ export class UploadStaging {
         upload({
           ...parts,
           giveBack: () => {
-            parts.budget.release()
+            parts.budget.giveBack()
             giveBackUse()
           },
         }),
@@ -91,29 +91,42 @@ export class UploadStaging {
     kind: UploadKind,
     upload: (upload: Omit<StagedUpload, 'giveBack'>) => Promise<T>,
   ): Promise<T> {
-    const accountId = requester.account.id
-    // Without a limit, nothing asks for the usage.
-    const isLimited = requester.plan.maxStorageBytes !== null
-    const storedBytes = isLimited ? (await this.#records.usage(accountId, this.#clock.now())).storedBytes : 0
-    const limits = await this.#deletion.lowered(accountId, requester.plan)
-    const plan = kind === 'car' ? { ...limits, maxFileBytes: null } : limits
-    const reservations = this.#reservations
-    const budget = new UploadBudget({ plan, accountId, storedBytes, reservations, isDirectory: kind !== 'file' })
-    budget.expect(options.expectedBytes)
-    const late = kind === 'file' && this.#records.takesBlocks === true
-    const staged = await this.#clusters.defaultBackend.staging.stage({ late })
+    const reservation = this.#reservations.begin(requester.account.id)
+    let staged: StagedDag | null = null
     try {
+      const budget = await this.#budgetOf(requester, kind, reservation)
+      budget.expect(options.expectedBytes)
+      const late = kind === 'file' && this.#records.takesBlocks === true
+      staged = await this.#clusters.defaultBackend.staging.stage({ late })
       return await upload({ staged, budget, requester })
     } catch (error) {
-      await staged.abandon()
-      this.dropped(requester, staged)
+      await staged?.abandon()
+      if (staged !== null) this.dropped(requester, staged)
       if (options.signal?.aborted === true && !isHoldfastError(error, 'OUTCOME_UNKNOWN')) {
         throw new HoldfastError('ABORTED', 'the upload was aborted', { cause: error })
       }
       throw error
     } finally {
-      budget.release()
+      reservation.end(staged?.newCharge ?? 0)
     }
+  }
+
+  async #budgetOf(
+    { account, plan }: Requester,
+    kind: UploadKind,
+    reservation: StorageReservation,
+  ): Promise<UploadBudget> {
+    // Without a limit, nothing asks for the usage.
+    const isLimited = plan.maxStorageBytes !== null
+    const storedBytes = isLimited ? (await this.#records.usage(account.id, this.#clock.now())).storedBytes : 0
+    const limits = await this.#deletion.lowered(account.id, plan)
+    return new UploadBudget({
+      plan: kind === 'car' ? { ...limits, maxFileBytes: null } : limits,
+      storedBytes,
+      reservation,
+      isDirectory: kind !== 'file',
+      isHeld: () => this.#deletion.isHeld,
+    })
   }
 
   /** Notes blocks that no record needs, in the quota of the account while deletion is stopped. */

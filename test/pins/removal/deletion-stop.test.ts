@@ -23,6 +23,19 @@ async function* broken(seed: string): AsyncGenerator<Uint8Array> {
   throw new Error('the client is gone')
 }
 
+/** Gives a little, and half of the quota when the test says so. */
+function slowUpload(seed: string) {
+  const [begun, finished] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+  let given = 0
+  const content = (async function* (): AsyncGenerator<Uint8Array> {
+    yield pseudoRandom(1_000, `${seed} first`)
+    begun.resolve()
+    await finished.promise
+    for (; given < 2.5 * MIB; given += MIB / 2) yield pseudoRandom(MIB / 2, `${seed} ${given}`)
+  })()
+  return { content, begun: begun.promise, finish: () => finished.resolve(), given: () => given }
+}
+
 describe('the quota during a backup', () => {
   test('counts removed content and kept bytes until the backup ends', async () => {
     await withEngine(async (engine, account, backup) => {
@@ -51,6 +64,30 @@ describe('the quota during a backup', () => {
         await expect(upload(pseudoRandom(2 * SIZE, 'c'))).rejects.toMatchObject({ code: 'QUOTA_EXCEEDED' })
       })
       expect((await upload(pseudoRandom(2 * SIZE, 'c'))).created).toBe(true)
+    })
+  })
+
+  test.each(['before', 'during'])('bounds parallel uploads that began %s the backup', async when => {
+    await withEngine(async (engine, account, backup) => {
+      const uploads = ['a', 'b', 'c'].map(slowUpload)
+      const begin = async () => {
+        const outcomes = uploads.map(({ content }) => engine.pins.upload(content, { account }).catch(error => error))
+        await Promise.all(uploads.map(({ begun }) => begun))
+        return outcomes
+      }
+      const early = when === 'before' ? await begin() : null
+      await duringBackup(engine, backup, async () => {
+        const outcomes = early ?? (await begin())
+        const ended: unknown[] = []
+        for (const [i, { finish }] of uploads.entries()) {
+          finish()
+          ended.push(await outcomes[i])
+        }
+        const refused = { code: 'QUOTA_EXCEEDED' }
+        expect(ended).toMatchObject([{ created: true }, refused, refused])
+        const given = uploads.reduce((sum, upload) => sum + upload.given(), 0)
+        expect(given).toBeLessThanOrEqual(PLAN.small.maxStorageBytes)
+      })
     })
   })
 
