@@ -71,6 +71,20 @@ export const bulkPromises: readonly KeptPromise[] = [
     test: { file: 'test/pins/quotas.test.ts', name: 'running uploads share the rest' },
   },
   {
+    promise: 'released content counts in the quota until the node of a set-back has offered its content',
+    file: 'src/catalogue/rules/stop-rules.ts',
+    find: ' AND ${HAS_OFFERED}`',
+    replace: '`',
+    test: { file: 'test/adapters/postgres/deletion-stops.test.ts', name: 'counts released and kept bytes after' },
+  },
+  {
+    promise: 'a backup of a node counts nothing that other nodes have released',
+    file: 'src/catalogue/rules/stop-rules.ts',
+    find: 'SELECT bytes FROM released_bytes WHERE node = :node AND account_id',
+    replace: "SELECT SUM(bytes)::bigint FROM released_bytes WHERE :node <> '' AND account_id",
+    test: { file: 'test/adapters/postgres/deletion-stops.test.ts', name: 'counts what the node of a backup' },
+  },
+  {
     promise: 'a deleted account keeps nothing for an undo',
     file: 'src/pins/removal/account-removal.ts',
     find: "await bulk.endPeriods({ accountId: id, why: 'account', limit: MOST_CHANGES })",
