@@ -78,11 +78,18 @@ export const bulkPromises: readonly KeptPromise[] = [
     test: { file: 'test/adapters/postgres/deletion-stops.test.ts', name: 'counts released and kept bytes after' },
   },
   {
-    promise: 'a backup of a node counts nothing that other nodes have released',
+    promise: 'a node counts in the quota only what was released on it',
     file: 'src/catalogue/rules/stop-rules.ts',
     find: 'SELECT bytes FROM released_bytes WHERE node = :node AND account_id',
     replace: "SELECT SUM(bytes)::bigint FROM released_bytes WHERE :node <> '' AND account_id",
-    test: { file: 'test/adapters/postgres/deletion-stops.test.ts', name: 'counts what the node of a backup' },
+    test: { file: 'test/adapters/postgres/deletion-stops.test.ts', name: 'counts released and kept bytes after' },
+  },
+  {
+    promise: 'long names above repeated files are not stored without end',
+    file: 'src/content/unixfs/content-listing.ts',
+    find: 'if (room >= 0) await',
+    replace: 'await',
+    test: { file: 'test/content/car/inflated.test.ts', name: 'long names above repeated files' },
   },
   {
     promise: 'a deleted account keeps nothing for an undo',

@@ -71,7 +71,7 @@ export class EmbeddedBackend implements StagingBackend, Staging {
     if (source === null) throw new HoldfastError('UNAVAILABLE', `nobody is named who has ${root}`)
     const staged = await this.take(root, source, { maxBlocks: ADMITTED, signal })
     try {
-      const contentSize = await listContent(staged, root, staged.blockCount, signal)
+      const contentSize = await listContent(staged, root, staged, signal)
       await staged.settle()
       onProgress?.({ blocks: staged.blockCount, bytes: staged.dagSize })
       const dag = { ...identityOf(root), owner: PUBLIC, ...staged.sizes(contentSize) }

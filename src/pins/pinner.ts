@@ -85,7 +85,7 @@ export class Pinner {
     const maxBlocks = cid.multihash.code === HASH.identity ? this.#parts.maxBlocks : ADMITTED
     const staged = await home.staging.take(cid, holder, { maxBlocks, signal: request.signal })
     try {
-      const contentSize = await listContent(staged, cid, staged.blockCount, request.signal)
+      const contentSize = await listContent(staged, cid, staged, request.signal)
       await staged.settle()
       return await this.#parts.commit.commit(inputOf(pin, staged, staged.sizes(contentSize)))
     } catch (error) {

@@ -21,7 +21,7 @@ export async function takeDag(
   const cid = cidOf(dag)
   const staged = await home.staging.take(cid, source, { maxBlocks: ADMITTED, signal })
   try {
-    const contentSize = await listContent(staged, cid, staged.blockCount, signal)
+    const contentSize = await listContent(staged, cid, staged, signal)
     await staged.settle()
     const { codec, multihash, owner } = dag
     return { staged, stagedRootId: staged.rootId, dag: { codec, multihash, owner, ...staged.sizes(contentSize) } }

@@ -15,10 +15,18 @@ import {
   SIZES,
 } from './content-support.ts'
 import type { ContentCatalogue } from './memory-catalogue.ts'
-import { PlayedAccount, QUOTA } from './played-account.ts'
+import { PlayedAccount, type PlayedQuota } from './played-account.ts'
 
-/** Plays in which undo periods keep content at many steps. */
-const SEEDS = [2, 3, 5]
+const MUCH = { pins: 1_000, contents: 1_000 }
+const LITTLE = { pins: 7, contents: 4 }
+/** Plays in which undo periods keep content at many steps, and plays that reach the quota. */
+const PLAYS: ReadonlyArray<[seed: number, quota: PlayedQuota]> = [
+  [2, MUCH],
+  [3, MUCH],
+  [5, MUCH],
+  [7, LITTLE],
+  [11, LITTLE],
+]
 const STEPS = 60
 /** When records with an expiry end. */
 const ENDS = NOW + 50
@@ -28,14 +36,15 @@ const CONTENTS = ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h'] as const
 class Play {
   readonly #catalogue: ContentCatalogue
   readonly #draws: Draws
-  readonly #account = new PlayedAccount()
+  readonly #account: PlayedAccount
   #made = 0
   /** Contents that the account named after the last step. */
   #named = new Set<string>()
   /** Bytes of the account on the disk when deletion was stopped, or its quota if that is more. */
   #mostWhileStopped = 0
 
-  constructor(catalogue: ContentCatalogue, seed: number) {
+  constructor(catalogue: ContentCatalogue, seed: number, quota: PlayedQuota) {
+    this.#account = new PlayedAccount(quota)
     this.#catalogue = catalogue
     this.#draws = new Draws(seed)
   }
@@ -96,7 +105,7 @@ class Play {
     await (this.#account.released === null ? stops.begin() : stops.end())
     this.#account.released = this.#account.released === null ? 0 : null
     const onDisk = (this.#account.contents().size + this.#account.kept().size) * SIZES.charge
-    this.#mostWhileStopped = Math.max(onDisk, QUOTA.maxStorageBytes ?? 0)
+    this.#mostWhileStopped = Math.max(onDisk, this.#account.plan.maxStorageBytes ?? 0)
   }
 
   /** Deletes the account as the node does: undo periods first, then records. Then makes it anew. */
@@ -155,18 +164,21 @@ class Play {
     const { bulk } = this.#catalogue
     const { id, name, accountId } = job.change
     if (job.isEnded) {
-      await assert.rejects(bulk.undo({ accountId, name, limits: QUOTA, now: NOW }), isCode('CONFLICT'))
+      await assert.rejects(bulk.undo({ accountId, name, limits: this.#account.plan, now: NOW }), isCode('CONFLICT'))
       return
     }
     const { done, restored, freedBytes } = await this.#read(name)
     const isOver =
-      this.#account.live.size + done - restored > (QUOTA.maxPins ?? 0) ||
-      this.#account.contents().size * SIZES.charge + freedBytes > (QUOTA.maxStorageBytes ?? 0)
+      this.#account.live.size + done - restored > (this.#account.plan.maxPins ?? 0) ||
+      this.#account.contents().size * SIZES.charge + freedBytes > (this.#account.plan.maxStorageBytes ?? 0)
     if (isOver) {
-      await assert.rejects(bulk.undo({ accountId, name, limits: QUOTA, now: NOW }), isCode('QUOTA_EXCEEDED'))
+      await assert.rejects(
+        bulk.undo({ accountId, name, limits: this.#account.plan, now: NOW }),
+        isCode('QUOTA_EXCEEDED'),
+      )
       return
     }
-    await bulk.undo({ accountId, name, limits: QUOTA, now: NOW })
+    await bulk.undo({ accountId, name, limits: this.#account.plan, now: NOW })
     const removed = ids(await bulk.removed(id, '', 50))
     assert.deepEqual(removed, [...job.gone.keys()].toSorted())
     job.isUndone = true
@@ -174,7 +186,7 @@ class Play {
       const some = removed.splice(0, 1 + this.#draws.below(5))
       const step = { id, place, next: removed.length === 0 ? null : `${place}.`, ids: some, now: NOW }
       const expected = this.#account.restore(job, some)
-      assert.deepEqual(ids((await bulk.restore({ ...step, limits: QUOTA })) ?? []).toSorted(), expected)
+      assert.deepEqual(ids((await bulk.restore({ ...step, limits: this.#account.plan })) ?? []).toSorted(), expected)
       if (step.next === null) break
       place = step.next
     }
@@ -282,7 +294,7 @@ class Play {
 }
 
 /** Random plays of removals, expiry, jobs and their undos, deletions of the account and stops of deletion, beside a simple model. */
-export const bulkModel: readonly ContentRule[] = SEEDS.map(seed => ({
+export const bulkModel: readonly ContentRule[] = PLAYS.map(([seed, quota]) => ({
   name: `random play ${seed} of single removals, jobs and undos`,
-  run: catalogue => new Play(catalogue, seed).run(),
+  run: catalogue => new Play(catalogue, seed, quota).run(),
 }))

@@ -1,13 +1,10 @@
 import type { BulkChange, PinLimits, RecordRow } from '../../src/catalogue/index.ts'
 import { SIZES } from './content-support.ts'
 
-const MOST_PINS = 7
-const MOST_CONTENTS = 4
-/** Quota of the account. Plays reach both limits several times. */
-export const QUOTA: PinLimits = {
-  maxPins: MOST_PINS,
-  maxStorageBytes: MOST_CONTENTS * SIZES.charge,
-  maxQueuedPins: null,
+/** Quota of an account. */
+export interface PlayedQuota {
+  pins: number
+  contents: number
 }
 
 /** A job of the play. `left` are its records that no step has removed, `gone` those that it has removed. */
@@ -22,11 +19,22 @@ export interface PlayedJob {
 
 /** An account of a play: its records, its jobs, and what follows from them for its quota. */
 export class PlayedAccount {
+  readonly #quota: PlayedQuota
   /** Rows by id. */
   readonly live = new Map<string, unknown>()
   jobs: PlayedJob[] = []
   /** Bytes released while deletion is stopped; null while it is not. */
   released: number | null = null
+
+  constructor(quota: PlayedQuota) {
+    this.#quota = quota
+  }
+
+  /** Limits of the plan. */
+  get plan(): PinLimits {
+    const { pins, contents } = this.#quota
+    return { maxPins: pins, maxStorageBytes: contents * SIZES.charge, maxQueuedPins: null }
+  }
 
   /** Returns the contents that records of the account name. */
   contents(): Set<string> {
@@ -43,12 +51,12 @@ export class PlayedAccount {
   /** Returns the limits for new content, as a stop of deletion lowers them. */
   limits(): PinLimits {
     const undeleted = this.released === null ? 0 : this.kept().size * SIZES.charge + this.released
-    return { ...QUOTA, maxStorageBytes: MOST_CONTENTS * SIZES.charge - undeleted }
+    return { ...this.plan, maxStorageBytes: this.#quota.contents * SIZES.charge - undeleted }
   }
 
   /** Returns whether another record of the content is within the limits. */
   hasRoom(content: string): boolean {
-    if (this.live.size >= MOST_PINS) return false
+    if (this.live.size >= this.#quota.pins) return false
     const contents = this.contents()
     return contents.has(content) || (contents.size + 1) * SIZES.charge <= (this.limits().maxStorageBytes ?? 0)
   }
@@ -57,7 +65,8 @@ export class PlayedAccount {
   restore({ gone }: PlayedJob, some: readonly string[]): string[] {
     return some.filter(id => {
       const row = gone.get(id)
-      if (this.live.size >= MOST_PINS || this.contents().add(contentOf(row)).size > MOST_CONTENTS) return false
+      if (this.live.size >= this.#quota.pins || this.contents().add(contentOf(row)).size > this.#quota.contents)
+        return false
       this.live.set(id, row)
       return gone.delete(id)
     })

@@ -192,10 +192,10 @@ export class FetchAttempt implements Attempt<FetchRow> {
 
   async #complete(staged: StagedDag, external: PlacementRow | null): Promise<void> {
     await staged.clearFiles()
-    const contentSize = await listContent(staged, this.root, this.totals.blocks, this.signal)
+    const { blocks, bytes, charge } = this.totals
+    const contentSize = await listContent(staged, this.root, { blockCount: blocks, charge }, this.signal)
     await staged.settle()
     const { codec, multihash, owner, id } = this.job
-    const { blocks, bytes, charge } = this.totals
     const sizes = { contentSize, dagSize: bytes, blocks, charge, fileCount: staged.fileCount }
     const { fetches, clock, fetchingBackends } = this.#parts
     const current = external && (await fetchingBackends.placements.find(external.backendId, external))

@@ -134,7 +134,7 @@ export class CarImporter {
       if (missing !== null) return { ...result, kind: 'other', contentSize: 0 }
       const { kind } = kindOf(root, await staged.store.get(root))
       const limits = new SizeLimits(requester.plan)
-      const contentSize = await listContent(staged, root, staged.blockCount, signal, limits)
+      const contentSize = await listContent(staged, root, staged, signal, limits)
       if (kind === 'file') limits.file(contentSize)
       await staged.settle()
       return { ...result, kind, contentSize }

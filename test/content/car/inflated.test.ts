@@ -115,6 +115,23 @@ test.each([
   expect(turns).toBeGreaterThan(3)
 })
 
+test('long names above repeated files are listed up to a bound', async () => {
+  await withEngine(async ({ engine, account }) => {
+    const names: [string, string] = ['a'.repeat(250), 'b'.repeat(250)]
+    const blocks = [file, ...levels(12, file.cid, twice(DIRECTORY, names))]
+    const { roots } = await engine.pins.importCar(streamOf(await carOf([rootOf(blocks)], blocks)), { account })
+    const parentCid = roots[0]?.record.cid
+    const pageOf = (page: number) => engine.pins.list({ account, parentCid, limit: 100, page })
+    const { total, totalPages } = await pageOf(1)
+    const pages = await Promise.all(Array.from({ length: totalPages }, (_, i) => pageOf(i + 1)))
+    const characters = pages.flatMap(({ items }) => items).reduce((sum, { path }) => sum + (path?.length ?? 0), 0)
+    expect(total).toBeLessThan(2 ** 12)
+    // Without the bound, there were 12 million.
+    expect(characters).toBeGreaterThan(2 ** 20 - 4_096)
+    expect(characters).toBeLessThan(2 ** 20 + 16 * 512 * 30)
+  })
+})
+
 test('pin.maxDepth applies to CARs', async () => {
   await withEngine(
     async test => {
