@@ -11,7 +11,7 @@ import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { setImmediate } from 'node:timers/promises'
 import { createServer } from '../../adapters/node-http/index.ts'
-import { createEngine, type Engine } from '../../src/index.ts'
+import { createEngine, type Engine, type EngineOptions } from '../../src/index.ts'
 import { pseudoRandom } from '../support/bytes.ts'
 
 const MIB = 1024 ** 2
@@ -38,13 +38,18 @@ export interface DiskLoop {
  * Runs with a server whose data directory is on the disk. It collects garbage only for want of room. The quota is a
  * little more than one file.
  */
-export async function withDiskLoop(disk: string, run: (loop: DiskLoop) => Promise<void>): Promise<void> {
+export async function withDiskLoop(
+  disk: string,
+  run: (loop: DiskLoop) => Promise<void>,
+  more: Omit<EngineOptions, 'dataDir'> = {},
+): Promise<void> {
   const limits = { timelock: true, clusters: '*', maxStorageBytes: FILE_BYTES + MIB, maxFileBytes: FILE_BYTES } as const
   const engine = await createEngine({
     dataDir: join(disk, 'data'),
     plans: { small: { ...limits, rateLimit: null, accountRateLimit: null } },
     gc: { graceSeconds: 3_600, intervalSeconds: 3_600 },
     bulk: { undoSeconds: 3_600 },
+    ...more,
   })
   const server = createServer(engine)
   await once(server.listen(0, '127.0.0.1'), 'listening')

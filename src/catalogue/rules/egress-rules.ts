@@ -26,22 +26,25 @@ const OWNERS_OF_ROOT = 256
 
 /**
  * Finds the distinct accounts of each root in steps, with one index lookup for each account. The number of records that
- * an account has of a root does not matter.
+ * an account has of a root does not matter. `root_id > 0` is the condition of the index in PostgreSQL.
  */
 const OWNERS = sql<RootOwner>`
   WITH RECURSIVE held (root_id) AS (
     SELECT DISTINCT root_id FROM holds WHERE id ${AMONG_IDS} AND root_id IS NOT NULL
   ), owners (root_id, account_id, place) AS (
-    SELECT root_id, (SELECT MIN(r.account_id) FROM records r WHERE r.root_id = held.root_id), 1 FROM held
+    SELECT root_id, (
+      SELECT MIN(r.account_id) FROM records r WHERE r.root_id = held.root_id AND r.root_id > 0
+    ), 1 FROM held
     UNION ALL
     SELECT root_id, (
-      SELECT MIN(r.account_id) FROM records r WHERE r.root_id = owners.root_id AND r.account_id > owners.account_id
+      SELECT MIN(r.account_id) FROM records r WHERE r.root_id = owners.root_id AND r.root_id > 0 AND r.account_id > owners.account_id
     ), place + 1
     FROM owners WHERE account_id IS NOT NULL AND place < ${String(OWNERS_OF_ROOT)}
   )
   SELECT account_id AS "accountId", (
     SELECT MIN(r.created_at) FROM records r
-    WHERE r.root_id = owners.root_id AND r.account_id = owners.account_id AND (r.expires_at IS NULL OR r.expires_at > :now)
+    WHERE r.root_id = owners.root_id AND r.root_id > 0 AND r.account_id = owners.account_id
+      AND (r.expires_at IS NULL OR r.expires_at > :now)
   ) AS "createdAt"
   FROM owners WHERE account_id IS NOT NULL`
 const STANDING = sql<EgressPayer>`
