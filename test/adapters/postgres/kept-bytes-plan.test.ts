@@ -43,3 +43,17 @@ test('a change of many records compares each of them once', needsPostgres, async
     client.release(true)
   }
 })
+
+test('without statistics, a look-up of content reads no other content of its account', needsPostgres, async () => {
+  const client = await database.connection()
+  try {
+    for (const statement of SEED.split(';')) await client.query({ text: statement })
+    const text = `EXPLAIN SELECT 1 FROM records r
+      WHERE r.account_id = 'a' AND r.multihash = '\\x00' AND r.codec = 85 AND r.root_id IS NOT NULL`
+    const { rows } = await client.query<{ 'QUERY PLAN': string }>({ text })
+    const plan = rows.map(row => row['QUERY PLAN']).join('\n')
+    expect(plan).toMatch(/records_with_content/)
+  } finally {
+    client.release(true)
+  }
+})
