@@ -41,8 +41,12 @@ describe('a disk that one account fills in every way', needs(canMount, 'this use
       ),
     )
   })
+})
 
-  test.skipIf(!hasPostgres)('has room for others during a backup of its node', { timeout: 600_000 }, async () => {
+const here = needs(canMount && hasPostgres, 'this user may not mount a small disk, or PostgreSQL is not installed')
+
+describe('a disk of one of two nodes', here, () => {
+  test('has room for others during a backup of its node', { timeout: 600_000 }, async () => {
     const server = await startPostgres()
     try {
       const fleet = { ...serverAdapters, ...TWO_CLUSTERS, database: await server.fresh() }

@@ -54,7 +54,7 @@ describe('a stop of deletion on one of two nodes', needsPostgres, () => {
     await bulk.remove({ id: made.id, place: '', next: null, ids: [id], now: NOW, isListed: true })
   }
 
-  test('counts released and kept bytes after a set-back, across restarts, until the node has offered', async () => {
+  test('counts released and kept bytes after a set-back, across restarts', async () => {
     await bothNodes(async (here, there) => {
       await commit(here, [record('a'), record('b', { dag: dagOf('b') }), record('c', { dag: dagOf('c') })])
       await commit(there, [record('d', { dag: dagOf('d') })])
@@ -81,7 +81,7 @@ describe('a stop of deletion on one of two nodes', needsPostgres, () => {
     })
   })
 
-  test('counts what the node of a backup has released, on that node alone', async () => {
+  test('counts only what the node of a backup has released', async () => {
     await bothNodes(async (here, there) => {
       const [atHere, atThere] = [await started(here), await started(there)]
       await commit(here, [record('a'), record('b', { dag: dagOf('b') })])

@@ -44,7 +44,7 @@ test('a change of many records compares each of them once', needsPostgres, async
   }
 })
 
-test('without statistics, a look-up of content reads no other content of its account', needsPostgres, async () => {
+test('without statistics, a look-up of content reads no other content', needsPostgres, async () => {
   const client = await database.connection()
   try {
     for (const statement of SEED.split(';')) await client.query({ text: statement })
