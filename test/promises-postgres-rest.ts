@@ -137,6 +137,20 @@ const promises: readonly KeptPromise[] = [
     test: failing('discards an expired hold that'),
   },
   {
+    promise: 'no node is asked for content whose last record has ended',
+    file: 'adapters/postgres/shared-places.ts',
+    find: 'OR life.expires_at > $2)',
+    replace: 'OR life.expires_at > $2 OR TRUE)',
+    test: { file: 'test/adapters/postgres/shared-places.test.ts', name: 'are the nodes with a live record' },
+  },
+  {
+    promise: 'the list of files ends with its root',
+    file: 'adapters/postgres/root-files.ts',
+    find: 'await database.command(text, [next.rootId, STEP])',
+    replace: 'text.length > 0 ? 0 : STEP',
+    test: { file: 'test/adapters/postgres/shared-places.test.ts', name: 'are those of the directory for a file' },
+  },
+  {
     promise: 'a finished fetch that nobody wants leaves no content',
     file: 'adapters/postgres/postgres-fetches.ts',
     find: '      if (root === null) await ledger.release([holdId])\n',
