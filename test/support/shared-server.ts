@@ -1,6 +1,16 @@
 import { execFile } from 'node:child_process'
 import { once } from 'node:events'
-import { chmodSync, mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, statfsSync } from 'node:fs'
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  statfsSync,
+} from 'node:fs'
 import { connect, createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -46,6 +56,8 @@ export async function shared<Name extends keyof Shared>(name: Name): Promise<Sha
 
 /** File system in memory, on Linux. An engine starts in it in a fifth of the time, because nothing waits for a disk. */
 const MEMORY = '/dev/shm'
+/** Begin of the name of a run's directory, before the id of its process. */
+const RUN = 'holdfast-run-'
 /** Free bytes in memory that a test run needs. */
 const LEAST_MEMORY = 8 * 1024 ** 3
 
@@ -56,7 +68,8 @@ const LEAST_MEMORY = 8 * 1024 ** 3
 export default async function setUp(): Promise<(() => Promise<void>) | undefined> {
   if (process.env[SHARED_SOCKET] !== undefined) return undefined
   const disk = tmpdir()
-  const directory = realpathSync(mkdtempSync(join(hasMemory() ? MEMORY : disk, 'holdfast-run-')))
+  removeKilledRuns()
+  const directory = realpathSync(mkdtempSync(join(hasMemory() ? MEMORY : disk, `${RUN}${process.pid}-`)))
   // PostgreSQL and some commands run as other users.
   chmodSync(directory, 0o1777)
   const path = join(directory, 'socket')
@@ -80,6 +93,23 @@ export default async function setUp(): Promise<(() => Promise<void>) | undefined
     process.env.TMPDIR = disk
     rmSync(directory, { recursive: true, force: true, maxRetries: 3 })
     delete process.env[SHARED_SOCKET]
+  }
+}
+
+/** Frees the memory of runs whose process was killed. */
+function removeKilledRuns(): void {
+  for (const name of existsSync(MEMORY) ? readdirSync(MEMORY) : []) {
+    const pid = Number(name.startsWith(RUN) ? name.slice(RUN.length).split('-')[0] : Number.NaN)
+    if (pid > 0 && !isRunning(pid)) rmSync(join(MEMORY, name), { recursive: true, force: true })
+  }
+}
+
+function isRunning(pid: number): boolean {
+  try {
+    process.kill(pid, 0)
+    return true
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code !== 'ESRCH'
   }
 }
 
