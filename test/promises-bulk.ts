@@ -198,9 +198,9 @@ export const bulkPromises: readonly KeptPromise[] = [
   },
   {
     promise: 'a job goes on after a restart',
-    file: 'src/wiring/undo-module.ts',
-    find: '      loadSteps = steps ?? loadSteps\n      runner.wake()\n',
-    replace: '      loadSteps = steps ?? loadSteps\n',
+    file: 'src/wiring/features-module.ts',
+    find: ' = [undo.wake]',
+    replace: ' = []',
     test: job('continues after a restart'),
   },
   {
@@ -250,7 +250,7 @@ export const bulkPromises: readonly KeptPromise[] = [
     file: 'adapters/cli/job-commands.ts',
     find: "function numberFlag(text = '0')",
     replace: "function numberFlag(text = '3')",
-    test: { file: 'test/adapters/cli/jobs.test.ts', name: 'a filter counts, deletes' },
+    test: { file: 'test/features/bulk/job-commands.test.ts', name: 'a filter counts, deletes' },
   },
   {
     promise: 'a wait for a job ends with the job',
