@@ -199,8 +199,8 @@ export const bulkPromises: readonly KeptPromise[] = [
   {
     promise: 'a job goes on after a restart',
     file: 'src/wiring/features-module.ts',
-    find: ' = [undo.wake]',
-    replace: ' = []',
+    find: '    undo.wake()\n',
+    replace: '',
     test: job('continues after a restart'),
   },
   {

@@ -2,9 +2,24 @@ import type { KeptPromise } from './promises.ts'
 
 const jobs = 'test/jobs/job-runner.test.ts'
 const webhooks = 'test/features/webhooks/webhooks.test.ts'
+const killed = 'test/features/webhooks/killed-webhooks.test.ts'
 
 /** Promises about webhooks and the runner of their deliveries. */
 export const webhookPromises: readonly KeptPromise[] = [
+  {
+    promise: 'work of a feature goes on after a restart, though nobody calls the feature',
+    file: 'src/wiring/features-module.ts',
+    find: 'if (feature.due !== undefined) wake()',
+    replace: 'if (feature.due === null) wake()',
+    test: { file: killed, name: 'after its next start' },
+  },
+  {
+    promise: 'a notice of another node wakes features that nobody has called',
+    file: 'src/wiring/node-work-module.ts',
+    find: '        below.wakeFeatures()\n',
+    replace: '',
+    test: { file: killed, name: 'at its next notice' },
+  },
   {
     promise: 'the removal of an account ends the rows of features',
     file: 'src/wiring/storage-module.ts',

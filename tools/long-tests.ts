@@ -6,6 +6,7 @@ export const LONG_TESTS: Readonly<Record<string, readonly string[]>> = {
     'test/adapters/holdfast/remote-steps.test.ts',
     'test/pins/fetches/interruptions.test.ts',
     'test/features/bulk/killed-bulk.test.ts',
+    'test/features/webhooks/killed-webhooks.test.ts',
   ],
   'random models and mutations of bytes': [
     'test/adapters/postgres/catalogue-model.test.ts',

@@ -42,8 +42,14 @@ export function makeFeatures(setup: Setup, below: Below) {
   const parts: FeatureParts = { clock, logger, metrics, config, sealing, rules, core: coreParts(setup, below) }
   const all = features.map(feature => {
     const module = new LaterModule<Running>(async () => (await feature.load()).make(parts))
-    return { module, feature, load: dueLoad(feature, module, parts) }
+    const load = dueLoad(feature, module, parts)
+    const wake = (): void => (module.made?.wake ?? (() => load.wake()))()
+    return { module, feature, load, wake }
   })
+  const wake = (): void => {
+    undo.wake()
+    for (const { feature, wake } of all) if (feature.due !== undefined) wake()
+  }
   const changing = all.find(({ feature }) => feature.changesMany === true)?.module
   return {
     /** Loads all features for the API. */
@@ -59,14 +65,12 @@ export function makeFeatures(setup: Setup, below: Below) {
     },
     /** Loads the calls of `engine.jobs`. */
     jobs: async () => (await changing?.load())?.jobs ?? refuse(), // feature: bulk
+    /** Looks for due work of all features, and for changes of many records. */
+    wake,
     start: async (): Promise<void> => {
-      undo.carryOn(changing === undefined ? undefined : async () => (await changing.load()).changes ?? refuse())
-      for (const { module, feature, load } of all) {
-        const { due } = feature
-        const wake = (): void => (module.made?.wake ?? (() => load.wake()))()
-        if (due?.followsRecords === true) pins.changes.wakes({ wake })
-        if (due !== undefined) wake()
-      }
+      if (changing !== undefined) undo.stepsFrom(async () => (await changing.load()).changes ?? refuse())
+      for (const { feature, wake } of all) if (feature.due?.followsRecords === true) pins.changes.wakes({ wake })
+      wake()
     },
     stop: async (): Promise<void> => {
       await undo.stopChanges()

@@ -170,7 +170,7 @@ function provideWork(modules: Modules, setup: Setup): void {
     return new LaterModule(make, () => setup.config.backupRoots.length > 0)
   })
   modules.provide(M.nodeWork, m => {
-    const parts = { ...below(m), pins: m.get(M.pins) }
+    const parts = { ...below(m), pins: m.get(M.pins), wakeFeatures: m.get(M.features).wake }
     const make = async () => (await loaders.nodeWork()).makeNodeWork(setup, parts)
     return new LaterModule<Lifecycle>(make, () => parts.storage.shared !== null)
   })

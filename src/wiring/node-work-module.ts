@@ -17,6 +17,7 @@ interface Below {
   clusters: ClustersModule
   nodes: NodesModule
   network: NetworkModule
+  wakeFeatures: () => void
   pins: Pick<PinsModule, 'scheduler' | 'wakePlacements' | 'publishChanges' | 'backendOf' | 'deletion'>
 }
 
@@ -31,7 +32,9 @@ export function makeNodeWork(setup: Setup, below: Below) {
         for (const one of works) one.wake()
       }
       shared.changes.notices(name => {
-        if (name === null || name === shared.node.name) follow()
+        if (name !== null && name !== shared.node.name) return
+        follow()
+        below.wakeFeatures()
       })
       if (member === null) follow()
       else await member.start(follow)

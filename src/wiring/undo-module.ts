@@ -55,11 +55,11 @@ export function makeUndo(
       const freed = await content.collector.collect(graceMs)
       return { ...freed, keptBytes: (await bulk.keptTotals()).bytes }
     },
-    /** Carries on stored changes. Steps that are not given leave unfinished changes as they are. */
-    carryOn: (steps?: () => Promise<ChangeSteps>): void => {
-      loadSteps = steps ?? loadSteps
-      runner.wake()
+    /** Sets what carries out changes that have not ended. */
+    stepsFrom: (load: () => Promise<ChangeSteps>): void => {
+      loadSteps = load
     },
+    /** Looks for due changes. */
     wake: () => runner.wake(),
     /** Stops the changes. Their steps may stop afterwards. */
     stopChanges: () => runner.stop(),
