@@ -33,7 +33,8 @@ describe('how many files stand in the way of a chunk', () => {
     const { upload = [] } = await chunks
     expect(upload.filter(file => !ONLY_WAITS.has(file))).toEqual(named('A byte from the socket to the disk'))
     // The turns are one of them, so that a crowd's bodies do not hold up other requests. The tree of a file is a file of its own.
-    expect(named('A byte from the socket to the disk').length).toBeLessThanOrEqual(21)
+    // Three tell whether a backup runs, in which the quota also counts what other uploads have written.
+    expect(named('A byte from the socket to the disk').length).toBeLessThanOrEqual(24)
   })
 
   test('from a CID at the gateway back: no more than documented', async () => {
@@ -46,12 +47,12 @@ describe('how many files stand in the way of a chunk', () => {
 
 // If a request waits for its turn, the queue of turns (`src/concurrency/capacity/share-queue.ts`) is one of the files.
 // Two of the files load what the handler needs at its first request, and one counts open answers. A removal compares what
-// undo periods keep with the quota, in four files. A stop of deletion, the features that follow records, and the attributes
-// of files add four to an upload. The runner of webhooks is woken in a file that all such work shares.
+// undo periods keep with the quota, in four files. A stop of deletion, the features that follow records and the attributes
+// of files add four to an upload, the hold of the collector one. The runner of webhooks is woken in a file that all such work shares.
 // A change that makes a walk longer explains it and raises the bound. One that makes it shorter lowers the bound.
 describe('how many files a whole request passes', () => {
   test.each([
-    ['upload', 102],
+    ['upload', 103],
     ['read', 54],
     ['pin', 83],
     ['remove', 65],
