@@ -369,14 +369,14 @@ export const bulkPromises: readonly KeptPromise[] = [
     file: 'src/catalogue/rules/undo-rules.ts',
     find: '          if (!(await keepsAny(driver, id, there))) continue\n',
     replace: '',
-    test: rule('random play 2'),
+    test: rule('random play 4'),
   },
   {
     promise: 'a full disk ends no undo period whose content a record still has',
     file: 'src/catalogue/rules/undo-rules.ts',
     find: 'AND records.multihash = gone.multihash AND records.codec = gone.codec',
     replace: "AND records.id = ''",
-    test: rule('random play 5'),
+    test: rule('random play 4'),
   },
   {
     promise: 'a deletion by filter removes all records of a page',

@@ -23,7 +23,7 @@ const LITTLE = { pins: 7, contents: 4 }
 const PLAYS: ReadonlyArray<[seed: number, quota: PlayedQuota]> = [
   [2, MUCH],
   [3, MUCH],
-  [5, MUCH],
+  [4, MUCH],
   [7, LITTLE],
   [11, LITTLE],
 ]
