@@ -45,6 +45,8 @@ const TYPES: readonly Row[] = [
   ['text.txt', PAGE, `text/plain${UTF8}`],
   ['photo', PNG, 'image/png'],
   ['site.car', 'x', 'application/vnd.ipld.car'],
+  ['song.flac', 'fLaC', 'audio/flac'],
+  ['person.vcf', 'BEGIN:VCARD', `text/vcard${UTF8}`],
   ...['php', 'asp', 'aspx', 'jsp', 'cgi', 'cfm', 'do', 'PHP'].flatMap((ending): Row[] => [
     [`page.${ending}`, PAGE, `text/html${UTF8}`],
     [`source.${ending}`, '<?php echo 1 ?><html>', `text/plain${UTF8}`],
@@ -107,6 +109,7 @@ const CHANGES: ReadonlyArray<readonly [name: string, content: string | Uint8Arra
   ['b.html', '<meta charset="utf-8">', true],
   ['b.php', 'x', true],
   ['b.car', 'x', true],
+  ['b.flac', 'fLaC', true],
   ['b.css?v=1', 'p{}', true],
 ]
 

@@ -6,7 +6,7 @@ import type { FileNode } from '../../content/unixfs/node.ts'
 import { isHoldfastError } from '../../domain/errors.ts'
 import { MEDIA_TYPE } from '../http/format.ts'
 import { earlierType, earlierTypeOfName } from './earlier-type.ts'
-import { contentTypeOf } from './told-by-bytes.ts'
+import { contentTypeOf, preferredType } from './told-by-bytes.ts'
 
 export interface FileType {
   /** Value of `Content-Type`. */
@@ -63,7 +63,7 @@ function typeOfName(name: string): string | null {
     if (ending === '.car') return MEDIA_TYPE.car
     // The library treats a name without a dot as an extension.
     const type = ending === '' ? null : mime.getType(ending)
-    if (type !== null) return type
+    if (type !== null) return preferredType(type)
   }
   return null
 }

@@ -42,7 +42,12 @@ async function typeOfMedia(start: Uint8Array, latin1: string): Promise<string | 
   }
   if (type === undefined) return CUT_OFF.find(([signature]) => latin1.startsWith(signature))?.[1] ?? null
   const isTold = DOUBTFUL.get(type)?.test(latin1) ?? !isActive(type)
-  return isTold ? (PREFERRED.get(type) ?? type) : null
+  return isTold ? preferredType(type) : null
+}
+
+/** Returns the name by which browsers and other programs know a type best. */
+export function preferredType(type: string): string {
+  return PREFERRED.get(type) ?? type
 }
 
 /** Containers that the library does not recognise if their start is all that it has. */
@@ -65,9 +70,11 @@ const DOUBTFUL: ReadonlyMap<string, RegExp> = new Map([
   ['application/x-apple-diskimage', /^$/],
 ])
 
-/** Types that browsers and other programs know better by another name. */
+/** Names of the libraries, and the registered ones. */
 const PREFERRED: ReadonlyMap<string, string> = new Map([
+  ['audio/x-flac', 'audio/flac'],
   ['audio/x-m4a', 'audio/mp4'],
+  ['text/x-vcard', 'text/vcard'],
   ['video/MP1S', 'video/mpeg'],
   ['video/MP2P', 'video/mpeg'],
 ])
