@@ -57,7 +57,7 @@ async function decideType(blocks: BlockReader, file: FileNode, name: string): Pr
 /** Returns the media type of a name's ending, without parameters. Null if the ending is unknown. */
 function typeOfName(name: string): string | null {
   // Copies of websites keep the query in the name, such as `style.css?v=2`.
-  for (const text of new Set([name, name.split('?', 1)[0] ?? ''])) {
+  for (const text of name.includes('?') ? [name, name.split('?', 1)[0] ?? ''] : [name]) {
     const ending = extname(text).toLowerCase()
     if (SERVER_PROGRAMS.has(ending)) return null
     if (ending === '.car') return MEDIA_TYPE.car
