@@ -47,7 +47,7 @@ export const filePromises: readonly KeptPromise[] = [
     file: 'src/domain/file-attributes.ts',
     find: "if (!/^[0-7]{1,6}$/.test(mode)) throw new HoldfastError('VALIDATION', `${where}mode must be an octal number`)",
     replace: '',
-    test: { file: 'test/http/multipart.test.ts', name: 'mode=9' },
+    test: { file: 'test/http/multipart.test.ts', name: 'attributes mode=649' },
   },
   {
     promise: 'an upload names no more directories than its plan allows files',

@@ -160,6 +160,7 @@ describe('names', () => {
 
   test.each([
     'mode=9',
+    'mode=649',
     'mode=-1',
     'mode=10000',
     'mode=',
