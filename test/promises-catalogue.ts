@@ -275,16 +275,16 @@ export const cataloguePromises: readonly KeptPromise[] = [
   {
     promise: 'a pin of a root with lost blocks waits for them',
     file: 'src/pins/pinner.ts',
-    find: 'root === undefined || held.isLostFrom(root.id)',
-    replace: 'root === undefined',
-    test: { file: anew, name: 'is queued while the root lacks blocks or has' },
+    find: ' || held.isLostFrom(root.id)',
+    replace: '',
+    test: { file: anew, name: 'is queued while the root ended, lacks blocks' },
   },
   {
     promise: 'a pin of a root with a fetch waits for it',
     file: 'src/pins/pinner.ts',
     find: '(await network.isFetched(pin)) ? null : ',
     replace: '',
-    test: { file: anew, name: 'is queued while the root lacks blocks or has' },
+    test: { file: anew, name: 'is queued while the root ended, lacks blocks' },
   },
   {
     promise: 'a new pin is queued if its root is dropped before the commit',

@@ -245,7 +245,7 @@ export const clusterPromises: readonly KeptPromise[] = [
   {
     promise: 'a cluster fetches only content whose root this node has found',
     file: 'src/pins/fetch/fetch-attempt.ts',
-    find: '    if (!staged.store.has(this.root)) {',
+    find: '    if (!staged.has(this.root)) {',
     replace: '    if (this.root.code < 0) {',
     test: byItself('fetches all blocks below the root for an'),
   },

@@ -199,15 +199,15 @@ export const gatewayPromises: readonly KeptPromise[] = [
   {
     promise: 'what lies below a taken down root is refused by its own CID',
     file: 'src/ledger/block-table.ts',
-    find: '`${held} AND rb.way = 0 AND r.barred = 0 LIMIT 1`',
-    replace: '`${held} AND rb.way = 0 LIMIT 1`',
+    find: 'AND rb.way = 0 AND r.barred = 0 LIMIT 1`',
+    replace: 'AND rb.way = 0 LIMIT 1`',
     test: { file: withheld, name: 'a block is open exactly if a root reaches it past takedowns' },
   },
   {
     promise: 'what lies below a taken down CID inside a root is refused by its own CID',
     file: 'src/ledger/block-table.ts',
-    find: '`${held} AND rb.way = 0 AND r.barred = 0 LIMIT 1`',
-    replace: '`${held} AND r.barred = 0 LIMIT 1`',
+    find: 'AND rb.way = 0 AND r.barred = 0 LIMIT 1`',
+    replace: 'AND r.barred = 0 LIMIT 1`',
     test: { file: withheld, name: 'a block is open exactly if a root reaches it past takedowns' },
   },
   {
@@ -948,7 +948,8 @@ export const gatewayPromises: readonly KeptPromise[] = [
     promise: 'peers get a block only if a live root vouches for it',
     file: 'src/content/live-content.ts',
     find: 'this.#held.open(multihash.bytes, this.#clock.now())',
-    replace: 'this.#held.locate(multihash.bytes, this.#clock.now()) as HeldPlace | RefusalStatus | null',
+    replace:
+      'this.#held.locate(multihash.bytes, { owner: 0, sentRoot: 0, now: this.#clock.now() } as never) as HeldPlace | null',
     test: { file: 'test/gateway/policy/peer-blocks.test.ts', name: 'peers get neither a taken-down CID nor' },
   },
   {

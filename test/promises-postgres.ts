@@ -1386,8 +1386,8 @@ const promises: readonly KeptPromise[] = [
   {
     promise: 'a handed-over upload has exactly the received bytes',
     file: 'src/content/unixfs/staged-files.ts',
-    find: '    return store.get(cid, { verify: true })\n',
-    replace: '    return store.get(cid)\n',
+    find: '    return staged.get(cid, { verify: true })\n',
+    replace: '    return staged.get(cid)\n',
     test: {
       file: 'test/content/unixfs/staged-files.test.ts',
       name: 'staged files and blocks read back as stored, without damaged',

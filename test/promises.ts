@@ -19,6 +19,7 @@ import { oidcPromises } from './promises-oidc.ts'
 import { ownerPromises } from './promises-owner.ts'
 import { pagePromises } from './promises-page.ts'
 import { peerPromises } from './promises-peers.ts'
+import { possessionPromises } from './promises-possession.ts'
 import { postgresPromises } from './promises-postgres.ts'
 import { morePostgresPromises } from './promises-postgres-rest.ts'
 import { readPromises } from './promises-reads.ts'
@@ -367,6 +368,7 @@ export const promises: readonly KeptPromise[] = [
   ...gatewayPromises,
   ...filePromises,
   ...typePromises,
+  ...possessionPromises,
   ...postgresPromises,
   ...morePostgresPromises,
   ...readPromises,

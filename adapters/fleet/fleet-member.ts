@@ -1,5 +1,6 @@
 import type { CID } from 'multiformats/cid'
 import type { BlockSource } from '../../src/content/block-source.ts'
+import { BlocksOfNode } from '../../src/content/taken-source.ts'
 import { isHoldfastError } from '../../src/domain/errors.ts'
 import type { ApiHandler } from '../../src/http/api-messages.ts'
 import type { FleetMember, FleetParts, FleetSystem } from '../../src/nodes/fleet-system.ts'
@@ -30,9 +31,9 @@ function memberOf(parts: FleetParts): FleetMember {
   return {
     content: new OtherContent(cid => open(parts, means, cid)),
     readerOf: id => nodeReader(sender, id, clock),
-    find: async cid => {
-      const other = (await placesOf(parts, known, cid)).find(({ isLost }) => !isLost)
-      return other === undefined ? null : { source: nodeReader(sender, other.id, clock) }
+    find: async (cid, by) => {
+      const other = (await placesOf(parts, known, { cid, by })).find(({ isLost }) => !isLost)
+      return other === undefined ? null : { source: new BlocksOfNode(nodeReader(sender, other.id, clock)) }
     },
     peersOf: (node, cluster, dag) => peersOnNode(sender, clock, { node, cluster, dag }),
     forwarding: newSlots => new ForwardingNodes({ clusters, sender, slots: newSlots(), handOvers: newSlots() }),
@@ -86,8 +87,12 @@ interface FoundPlace extends KnownNode {
   isRoot: boolean
 }
 
-async function placesOf({ places, self, clock }: FleetParts, known: Means['known'], cid: CID): Promise<FoundPlace[]> {
-  const found = await places.find(cid.multihash.bytes, clock.now())
+async function placesOf(
+  { places, self }: FleetParts,
+  known: Means['known'],
+  { cid, by }: { cid: CID; by: FleetParts['visitor'] },
+): Promise<FoundPlace[]> {
+  const found = await places.find(cid.multihash.bytes, by)
   const nodes = await known()
   const others = found.flatMap(place => {
     const other = nodes.find(({ number }) => number === place.node)
@@ -100,7 +105,7 @@ async function placesOf({ places, self, clock }: FleetParts, known: Means['known
 /** If the database cannot be reached, returns all other nodes: each knows what it may serve. */
 async function placesOrAll(parts: FleetParts, { known, others }: Means, cid: CID): Promise<FoundPlace[]> {
   try {
-    return await placesOf(parts, known, cid)
+    return await placesOf(parts, known, { cid, by: parts.visitor })
   } catch (error) {
     if (!isHoldfastError(error, 'UNAVAILABLE')) throw error
     const all = await others()

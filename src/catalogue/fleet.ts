@@ -1,4 +1,5 @@
 import type { PinStatus } from '../domain/pin-status.ts'
+import type { Possessor } from '../ledger/possessor.ts'
 import type { Page, PageRequest } from './page.ts'
 
 export interface Fleet {
@@ -116,6 +117,9 @@ export interface SharedPlace {
 }
 
 export interface SharedPlaces {
-  /** Returns the nodes that store the content at the instant `now`: one entry per root, up to a fixed number. */
-  find(multihash: Uint8Array, now: number): Promise<SharedPlace[]>
+  /**
+   * Returns the nodes whose live roots let a possessor use the content: one entry per root, up to a fixed number. A
+   * visitor is a possessor without roots of its own.
+   */
+  find(multihash: Uint8Array, by: Possessor): Promise<SharedPlace[]>
 }

@@ -4,13 +4,14 @@ import type { BlockStore } from '../content/block-store.ts'
 import { hasLinks } from '../content/dag/links.ts'
 import { StagedDag } from '../content/dag/staged-dag.ts'
 import { ADMITTED, walkDag } from '../content/dag/walk.ts'
+import { PossessedBlocks, RecordedBlocks, type TakenSource } from '../content/taken-source.ts'
 import { listContent } from '../content/unixfs/content-listing.ts'
 import type { Clock } from '../domain/clock.ts'
 import { HoldfastError, isHoldfastError } from '../domain/errors.ts'
 import { type DagIdentity, identityOf } from '../ipld/cid.ts'
 import type { HeldRoots } from '../ledger/held-roots.ts'
 import type { Ledger } from '../ledger/ledger.ts'
-import { PUBLIC } from '../ledger/possessor.ts'
+import { type Possessor, PUBLIC } from '../ledger/possessor.ts'
 import type { BackendStatus, MayUnpin, PinJob } from './cluster-backend.ts'
 import type { Staging, StagingBackend, TakeOptions } from './staging-backend.ts'
 
@@ -51,9 +52,10 @@ export class EmbeddedBackend implements StagingBackend, Staging {
     return new StagedDag(rootId, this.#store, this.#ledger)
   }
 
-  async take(cid: CID, source: BlockSource, { maxBlocks, signal }: TakeOptions): Promise<StagedDag> {
+  async take(cid: CID, source: TakenSource, { maxBlocks, signal }: TakeOptions): Promise<StagedDag> {
     const staged = await this.stage()
-    const take = source === this.#store ? this.#adopt(staged) : this.#copy(staged, source, signal)
+    const isHere = source instanceof PossessedBlocks && source.isOf(this.#store)
+    const take = isHere ? this.#adopt(staged, source.by) : this.#copy(staged, source, signal)
     try {
       await walkDag(cid, take, { concurrency: WALK_AT_ONCE, maxBlocks, signal })
       await staged.settle()
@@ -69,7 +71,7 @@ export class EmbeddedBackend implements StagingBackend, Staging {
 
   async pin({ hold, root, source, signal, onProgress }: PinJob): Promise<void> {
     if (source === null) throw new HoldfastError('UNAVAILABLE', `nobody is named who has ${root}`)
-    const staged = await this.take(root, source, { maxBlocks: ADMITTED, signal })
+    const staged = await this.take(root, new RecordedBlocks(source), { maxBlocks: ADMITTED, signal })
     try {
       const contentSize = await listContent(staged, root, staged, signal)
       await staged.settle()
@@ -92,19 +94,19 @@ export class EmbeddedBackend implements StagingBackend, Staging {
   }
 
   /**
-   * Returns a visitor that claims blocks that this backend already stores. The visitor reads only the blocks with
-   * links.
+   * Returns a visitor that claims blocks that this backend already stores and the possessor may use. The visitor reads
+   * only the blocks with links.
    */
-  #adopt(staged: StagedDag): (cid: CID) => Promise<Uint8Array | null> {
+  #adopt(staged: StagedDag, by: Possessor): (cid: CID) => Promise<Uint8Array | null> {
     return async cid => {
-      await staged.adopt(cid)
+      await staged.adopt(cid, by)
       return hasLinks(cid) ? this.#store.read(cid) : null
     }
   }
 
   #copy(
     staged: StagedDag,
-    source: BlockSource,
+    source: TakenSource,
     signal: AbortSignal | undefined,
   ): (cid: CID) => Promise<Uint8Array | null> {
     return async cid => {

@@ -1,6 +1,7 @@
 import type { CID } from 'multiformats/cid'
 import type { BlockSource } from '../content/block-source.ts'
 import type { StagedDag } from '../content/dag/staged-dag.ts'
+import type { TakenSource } from '../content/taken-source.ts'
 import { HoldfastError } from '../domain/errors.ts'
 import type { ClusterBackend } from './cluster-backend.ts'
 
@@ -20,12 +21,13 @@ export interface Staging {
   stage(options?: { late?: boolean }): Promise<StagedDag>
   resume(rootId: number): StagedDag
   /**
-   * Stages a complete DAG from `source`. Resolves when all blocks are stored durably. On failure, the staged DAG is
-   * abandoned.
+   * Stages a complete DAG from `source`. Claims stored blocks of this backend only by the right of the source. Resolves
+   * when all blocks are stored durably. On failure, the staged DAG is abandoned.
+   *
    * @throws HoldfastError `CID_NOT_FOUND` if the source lacks a block, `BLOCK_DAMAGED` if a block has the wrong hash,
    * `VALIDATION` for more than `maxBlocks` blocks
    */
-  take(cid: CID, source: BlockSource, options: TakeOptions): Promise<StagedDag>
+  take(cid: CID, source: TakenSource, options: TakeOptions): Promise<StagedDag>
 }
 
 /** Backend whose holds the ledger stores. */

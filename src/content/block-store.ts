@@ -10,6 +10,7 @@ import { sha256 } from '../ipld/block-hash.ts'
 import { HASH } from '../ipld/cid.ts'
 import type { Blocks, StoredBlock } from '../ledger/blocks.ts'
 import type { Ledger } from '../ledger/ledger.ts'
+import type { Possessor } from '../ledger/possessor.ts'
 import { type BlockFiles, Durability } from './block-files.ts'
 import { type BlockThreads, isShared } from './block-threads.ts'
 import type { DoomedBlock, FailedDeletion } from './deletion.ts'
@@ -42,6 +43,14 @@ export interface PutProgress {
 interface FileWrite {
   renamed: Promise<unknown>
   durable: Promise<void>
+}
+
+/** Even an empty block takes disk space for its row and index entries. */
+const LEAST_CHARGE = 512
+
+/** Returns the bytes that a block counts in its account's quota. */
+export function chargeOf(size: number): number {
+  return Math.max(size, LEAST_CHARGE)
 }
 
 /** Stores the blocks of one backend. The ledger claims each block before its bytes are written. */
@@ -138,21 +147,20 @@ export class BlockStore extends StoredBlocks {
     return this.#durability.flush()
   }
 
-  /** Claims a stored block for a root. Returns null if the store does not have the block. */
-  async adopt(rootId: number, cid: CID): Promise<{ size: number; added: boolean } | null> {
+  /**
+   * Claims a stored block for a root. Returns null if the store does not have the block, or if the possessor may not
+   * use it.
+   */
+  async adopt(rootId: number, cid: CID, by: Possessor): Promise<{ size: number; added: boolean } | null> {
     const { bytes: multihash } = cid.multihash
-    const adopted = await this.#ledger.claims.adopt(rootId, this.backendId, multihash)
+    const adopted = await this.#ledger.claims.adopt(rootId, this.backendId, multihash, by)
     if (adopted !== null) await this.#options.files.bring(multihash, adopted.size)
     return adopted
   }
 
   /** Claims a block like {@link adopt}, but leaves the bytes on the external backend. */
-  note(rootId: number, cid: CID, size: number): Promise<{ size: number; added: boolean } | null> {
-    return this.#ledger.claims.note(rootId, this.backendId, cid.multihash.bytes, size)
-  }
-
-  has(cid: CID): boolean {
-    return this.#blocks.find(this.backendId, cid.multihash.bytes)?.state === 'durable'
+  note(rootId: number, cid: CID, size: number, by: Possessor): Promise<{ size: number; added: boolean } | null> {
+    return this.#ledger.claims.note(rootId, this.backendId, cid.multihash.bytes, size, by)
   }
 
   sizeOf(cid: CID): number | null {

@@ -1,5 +1,6 @@
 import type { Database, Statement } from '../storage/database.ts'
 import type { BlockRow, Blocks, HeldBlock, RootOfBlock, StoredBlock } from './blocks.ts'
+import type { Possessor } from './possessor.ts'
 
 const COLUMNS = 'b.id, b.size, b.state, b.inline'
 
@@ -33,7 +34,7 @@ const ROOTS_LOOKED_AT = 256
 export class BlockTable implements Blocks {
   readonly #find: Statement<[Uint8Array, number], BlockRow>
   readonly #get: Statement<[number], BlockRow>
-  readonly #findLive: Statement<[Uint8Array, number, number], HeldBlock>
+  readonly #findPossessed: Statement<[number, number, number, number], { rootId: number; liveUntil: number | null }>
   readonly #findOpen: Statement<[Uint8Array, number, number], HeldBlock>
   readonly #openRootsOf: Statement<[number, number, number, number], { id: number }>
   readonly #findRefusal: Statement<[Uint8Array, number, number], { way: number; barred: number }>
@@ -61,17 +62,22 @@ export class BlockTable implements Blocks {
   constructor(db: Database) {
     this.#find = db.prepare(FIND_BLOCK)
     this.#get = db.prepare(`SELECT ${COLUMNS} FROM blocks b WHERE b.id = ?`)
-    const live = `
+    const live = "r.state = 'complete' AND (r.live_until IS NULL OR r.live_until > ?)"
+    const open = `
       FROM blocks b JOIN root_blocks rb ON rb.block_id = b.id JOIN roots r ON r.id = rb.root_id
-      WHERE b.multihash = ? AND b.backend_id = ? AND r.state = 'complete' AND (r.live_until IS NULL OR r.live_until > ?)`
-    const held = `SELECT ${COLUMNS}, b.backend_id AS backendId, r.id AS rootId, r.live_until AS liveUntil ${live}`
-    this.#findLive = db.prepare(`${held} LIMIT 1`)
-    this.#findOpen = db.prepare(`${held} AND rb.way = 0 AND r.barred = 0 LIMIT 1`)
+      WHERE b.multihash = ? AND b.backend_id = ? AND ${live} AND r.owner = 0`
+    this.#findPossessed = db.prepare(`
+      SELECT r.id AS rootId, r.live_until AS liveUntil
+      FROM (SELECT root_id FROM root_blocks WHERE block_id = ? LIMIT ?) first_roots
+      CROSS JOIN roots r ON r.id = first_roots.root_id WHERE ${live} AND r.owner IN (0, ?) LIMIT 1`)
+    this.#findOpen = db.prepare(`
+      SELECT ${COLUMNS}, b.backend_id AS backendId, r.id AS rootId, r.live_until AS liveUntil ${open}
+        AND rb.way = 0 AND r.barred = 0 LIMIT 1`)
     this.#openRootsOf = db.prepare(`
       SELECT r.id FROM (SELECT root_id FROM root_blocks WHERE block_id = ? AND way = 0 ORDER BY root_id LIMIT ?) first_roots
       CROSS JOIN roots r ON r.id = first_roots.root_id
-      WHERE r.state = 'complete' AND r.barred = 0 AND (r.live_until IS NULL OR r.live_until > ?) LIMIT ?`)
-    this.#findRefusal = db.prepare(`SELECT rb.way, r.barred ${live} LIMIT 1`)
+      WHERE ${live} AND r.barred = 0 AND r.owner = 0 LIMIT ?`)
+    this.#findRefusal = db.prepare(`SELECT rb.way, r.barred ${open} LIMIT 1`)
     this.#backendsOf = db.prepare('SELECT backend_id AS backendId FROM blocks WHERE multihash = ? ORDER BY backend_id')
     this.#idsOf = db.prepare('SELECT id FROM blocks WHERE multihash = ?')
     this.#bytes = db.prepare(BYTES_OF)
@@ -115,15 +121,36 @@ export class BlockTable implements Blocks {
   }
 
   /**
-   * Returns the block with a root that is live at `now`, on any backend.
+   * Returns the block with a root through which a possessor may use it, on any backend.
    *
    * @param last backends to search after all other backends
    */
-  findLive(multihash: Uint8Array, now: number, last: ReadonlySet<number>): HeldBlock | undefined {
-    return this.#onBackends(multihash, last, backendId => this.#findLive.get(multihash, backendId, now))
+  findPossessed(multihash: Uint8Array, by: Possessor, last: ReadonlySet<number>): HeldBlock | undefined {
+    return this.#onBackends(multihash, last, backendId => {
+      const block = this.#find.get(multihash, backendId)
+      const root = block && this.#possessed(block.id, by)
+      return root && { ...block, ...root, backendId }
+    })
   }
 
-  /** Finds a block like {@link findLive}, but only through roots that make the block public. */
+  /** Returns whether a possessor may use the block with this id. */
+  isPossessed(blockId: number, by: Possessor): boolean {
+    return this.isNeededBy(by.sentRoot, blockId) || this.#possessed(blockId, by) !== undefined
+  }
+
+  /**
+   * Compares a bounded number of the roots that need the block, because a stranger can make many. If all of them are of
+   * others or have ended, the block counts as absent, and is sent or fetched again.
+   */
+  #possessed(blockId: number, { owner, now }: Possessor): { rootId: number; liveUntil: number | null } | undefined {
+    return this.#findPossessed.get(blockId, ROOTS_LOOKED_AT, now, owner)
+  }
+
+  /**
+   * Returns the block with a live root that makes the block public, on any backend.
+   *
+   * @param last backends to search after all other backends
+   */
   findOpen(multihash: Uint8Array, now: number, last: ReadonlySet<number>): HeldBlock | undefined {
     return this.#onBackends(multihash, last, backendId => this.#findOpen.get(multihash, backendId, now))
   }

@@ -3,6 +3,7 @@ import type { Database, Statement } from '../storage/database.ts'
 import type { WriteQueue } from '../storage/write-queue.ts'
 import { type BlockTable, FIND_BLOCK } from './block-table.ts'
 import type { BlockRow, BlockState, NewBlock, StoredBlock } from './blocks.ts'
+import type { Possessor } from './possessor.ts'
 import type { RootTable } from './root-table.ts'
 import type { WholeDag } from './whole-dag.ts'
 
@@ -139,12 +140,20 @@ export class Claims {
     )
   }
 
-  /** Returns null if the backend does not have the block as durable. */
-  adopt(rootId: number, backendId: number, multihash: Uint8Array): Promise<{ size: number; added: boolean } | null> {
+  /**
+   * Claims a stored block for a root without its bytes. Returns null unless the block is durable on the
+   * backend, and the root has claimed it before or the possessor may use it.
+   */
+  adopt(
+    rootId: number,
+    backendId: number,
+    multihash: Uint8Array,
+    by: Possessor,
+  ): Promise<{ size: number; added: boolean } | null> {
     return this.#queue.run(
       () => {
         const found = this.#find.get(multihash, backendId)
-        if (found?.state !== 'durable') return null
+        if (found?.state !== 'durable' || !this.#mayUse(rootId, found.id, by)) return null
         return { size: found.size, added: this.#noteNeed(rootId, found.id) }
       },
       { durable: false },
@@ -153,7 +162,8 @@ export class Claims {
 
   /**
    * Claims a block for a root without its bytes, which stay on the external backend. Returns null if this node is
-   * writing or deleting the block. The caller must then fetch the block.
+   * writing or deleting the block, or knows it only from roots that the possessor may not use. The caller must then
+   * fetch the block.
    *
    * @param size size in bytes; ignored if the block is already known
    */
@@ -162,10 +172,11 @@ export class Claims {
     backendId: number,
     multihash: Uint8Array,
     size: number,
+    by: Possessor,
   ): Promise<{ size: number; added: boolean } | null> {
     const work = () => {
       const found = this.#find.get(multihash, backendId)
-      if (found !== undefined && found.state !== 'durable') return null
+      if (found !== undefined && (found.state !== 'durable' || !this.#mayUse(rootId, found.id, by))) return null
       const id = found?.id ?? Number(this.#insert.run(backendId, multihash, size, 'durable', 0).lastInsertRowid)
       return { size: found?.size ?? size, added: this.#noteNeed(rootId, id) }
     }
@@ -197,6 +208,10 @@ export class Claims {
 
   setState(blockId: number, state: BlockState): void {
     this.#setState.run(state, blockId)
+  }
+
+  #mayUse(rootId: number, blockId: number, by: Possessor): boolean {
+    return this.#blocks.isNeededBy(rootId, blockId) || this.#blocks.isPossessed(blockId, by)
   }
 
   /** Returns false if the root already needed the block. */

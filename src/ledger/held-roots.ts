@@ -1,5 +1,6 @@
 import type { DagIdentity } from '../ipld/cid.ts'
 import type { BlockTable } from './block-table.ts'
+import { type Possessor, PUBLIC } from './possessor.ts'
 import type { LiveRoot, RootRow, RootTable } from './root-table.ts'
 
 /** The location of a block that a live root needs. */
@@ -29,18 +30,19 @@ export class HeldRoots {
   }
 
   /**
-   * Returns the location of a block that is held at `now`. For an external backend, the ledger may know only the root.
+   * Returns the location of a block that a possessor may use. For an external backend, the ledger may know only the
+   * root.
    */
-  locate(multihash: Uint8Array, now: number): HeldPlace | null {
-    const block = this.#blocks.findLive(multihash, now, this.#external)
-    const place = block ?? this.#roots.findLive(multihash, now)
+  locate(multihash: Uint8Array, by: Possessor): HeldPlace | null {
+    const block = this.#blocks.findPossessed(multihash, by, this.#external)
+    const place = block ?? this.#roots.findPossessed(multihash, by)
     if (place === undefined) return null
     return placeOf(place, block !== undefined && !this.#external.has(place.backendId))
   }
 
   /**
-   * Locates a block like {@link locate}, but only if a live root makes the block public. Otherwise returns the status
-   * of a takedown, or 503 until the walk of the root has ended. Returns null if no live root needs the block.
+   * Locates a block for a stranger: only if a live root makes the block public. Otherwise returns the status of a
+   * takedown, or 503 until the walk of the root has ended. Returns null if no live root needs the block.
    */
   open(multihash: Uint8Array, now: number): HeldPlace | RefusalStatus | null {
     const block = this.#blocks.findOpen(multihash, now, this.#external)
@@ -84,19 +86,19 @@ export class HeldRoots {
     return this.#roots.findAnywhere(dag)
   }
 
-  /** Ignores the state of the root. */
-  isNeededBy(rootId: number, backendId: number, multihash: Uint8Array): boolean {
+  /** Returns whether a possessor may use a block of a backend. */
+  mayUse(backendId: number, multihash: Uint8Array, by: Possessor): boolean {
     const found = this.#blocks.find(backendId, multihash)
-    return found !== undefined && this.#blocks.isNeededBy(rootId, found.id)
+    return found !== undefined && this.#blocks.isPossessed(found.id, by)
   }
 
-  /** Yields the complete roots that need a block, on any backend. Reads each root on request. */
-  *rootsWith(multihash: Uint8Array): Generator<DagIdentity, void, undefined> {
+  /** Yields the complete public roots that need a block, and those of an owner, on any backend. Reads each on request. */
+  *rootsWith(multihash: Uint8Array, owner: number): Generator<DagIdentity, void, undefined> {
     for (const blockId of this.#blocks.idsOf(multihash)) {
       for (let after = 0; ; ) {
         const [root] = this.#blocks.completeRootsOf(blockId, after, 1)
         if (root === undefined) break
-        yield root
+        if (root.owner === PUBLIC || root.owner === owner) yield root
         after = root.id
       }
     }

@@ -94,6 +94,12 @@ export class Ledger {
     return this.#parts.blocks.neededAfter(rootId, id, limit)
   }
 
+  /** Returns whether a root has claimed a block. Ignores the states of both. */
+  hasClaimed(rootId: number, backendId: number, multihash: Uint8Array): boolean {
+    const found = this.#parts.blocks.find(backendId, multihash)
+    return found !== undefined && this.#parts.blocks.isNeededBy(rootId, found.id)
+  }
+
   async moveFiles(fromRootId: number, toRootId: number): Promise<void> {
     const moveBatch = () => this.#parts.roots.moveFiles(fromRootId, toRootId, RELEASE_BATCH)
     while ((await this.#parts.queue.run(moveBatch, { durable: false })) > 0) {}

@@ -3,6 +3,7 @@ import { keptText } from '../domain/text.ts'
 import type { DagIdentity } from '../ipld/cid.ts'
 import type { Database, Statement } from '../storage/database.ts'
 import { rowsOfTurn } from '../storage/rows-of-turn.ts'
+import type { Possessor } from './possessor.ts'
 import type { OwnedDag, RootFile, WholeDag } from './whole-dag.ts'
 
 /** A DAG that is stored completely. */
@@ -51,7 +52,7 @@ export class RootTable {
   readonly #find: Statement<[Uint8Array, number, number, number], RootRow>
   readonly #findOfAny: Statement<[Uint8Array, number, number], RootRow>
   readonly #findAnywhere: Statement<[Uint8Array, number], RootRow>
-  readonly #findLive: Statement<[Uint8Array, number], LiveRoot>
+  readonly #findPossessed: Statement<[Uint8Array, number, number], LiveRoot>
   readonly #findOpen: Statement<[Uint8Array, number], LiveRoot>
   readonly #isLive: Statement<[number, number], unknown>
   readonly #completeAfter: Statement<[number, number], IdentifiedRow & { isHeld: 0 | 1 }>
@@ -91,8 +92,8 @@ export class RootTable {
     const live = `
       SELECT id AS rootId, backend_id AS backendId, live_until AS liveUntil FROM roots
       WHERE state = 'complete' AND multihash = ? AND (live_until IS NULL OR live_until > ?)`
-    this.#findLive = db.prepare(`${live} LIMIT 1`)
-    this.#findOpen = db.prepare(`${live} AND barred < 2`)
+    this.#findPossessed = db.prepare(`${live} AND owner IN (0, ?) LIMIT 1`)
+    this.#findOpen = db.prepare(`${live} AND owner = 0 AND barred < 2`)
     this.#isLive = db.prepare(
       `SELECT 1 FROM roots WHERE id = ? AND state = 'complete' AND (live_until IS NULL OR live_until > ?)`,
     )
@@ -179,12 +180,14 @@ export class RootTable {
     return this.#findAnywhere.get(dag.multihash, dag.codec)
   }
 
-  /** Returns a complete root with this multihash that is held at `now`. Any codec matches. */
-  findLive(multihash: Uint8Array, now: number): LiveRoot | undefined {
-    return this.#findLive.get(multihash, now)
+  /** Returns a live root with this multihash that a possessor may use. Any codec matches. */
+  findPossessed(multihash: Uint8Array, { now, owner }: Possessor): LiveRoot | undefined {
+    return this.#findPossessed.get(multihash, now, owner)
   }
 
-  /** Returns all roots like {@link findLive} that are not taken down. Each codec, backend and owner has at most one. */
+  /**
+   * Returns the live public roots with this multihash that are not taken down. Each codec and backend has at most one.
+   */
   findOpen(multihash: Uint8Array, now: number): LiveRoot[] {
     return this.#findOpen.all(multihash, now)
   }

@@ -5,11 +5,13 @@ import type { ClusterRegistry } from '../clusters/cluster-registry.ts'
 import type { Slots } from '../concurrency/slots/slots.ts'
 import type { BlockSource } from '../content/block-source.ts'
 import type { LiveContent } from '../content/live-content.ts'
+import type { TakenSource } from '../content/taken-source.ts'
 import type { Clock } from '../domain/clock.ts'
 import type { ContentOrigin } from '../gateway/source/request-blocks.ts'
 import type { ApiHandler } from '../http/api-messages.ts'
 import type { OtherNodes } from '../http/pipeline.ts'
 import type { DagIdentity } from '../ipld/cid.ts'
+import type { Possessor } from '../ledger/possessor.ts'
 
 /**
  * Communication between the nodes of one catalogue. Internal, because it changes together with the adapters of this
@@ -28,6 +30,8 @@ export interface FleetParts {
   /** The unsealed secret with which nodes authenticate to each other. */
   secret: Uint8Array
   places: SharedPlaces
+  /** The party of reads by strangers. */
+  visitor: Possessor
   clusters: Pick<ClusterRegistry, 'nodeOf' | 'defaultCluster' | 'backends' | 'readerOf' | 'absent'>
   live: Pick<LiveContent, 'lease'>
   /** Returns the peers of a cluster that this node keeps. Null as in {@link FleetMember.peersOf}. */
@@ -39,8 +43,8 @@ export interface FleetMember {
   content: ContentOrigin
   /** Returns a source of any block on the node `id`, which checks each received block. */
   readerOf(id: string): BlockSource
-  /** Returns a source of content on another node, which checks each received block. */
-  find(cid: CID): Promise<{ source: BlockSource } | null>
+  /** Returns content on another node that a possessor may use. The source checks each received block. */
+  find(cid: CID, by: Possessor): Promise<{ source: TakenSource } | null>
   /**
    * Returns the peers that keep a DAG of an external cluster, which another node keeps. Returns null if the cluster is
    * not external, or if the node or the cluster does not answer within five seconds.

@@ -1,9 +1,11 @@
 import type { CID } from 'multiformats/cid'
+import type { Account } from '../catalogue/account-store.ts'
 import type { Records } from '../catalogue/records.ts'
 import { nextTurn, turnSpent } from '../concurrency/turns.ts'
 import type { Clock } from '../domain/clock.ts'
 import { type DagIdentity, identityOf } from '../ipld/cid.ts'
 import type { HeldRoots } from '../ledger/held-roots.ts'
+import { PUBLIC } from '../ledger/possessor.ts'
 
 /** An account rarely has more records of the same CID. */
 const MOST_RECORDS = 100
@@ -20,9 +22,9 @@ export class OwnedContent {
   }
 
   /** Returns true if a live record of the account holds a complete DAG that contains this CID. */
-  async has(accountId: string, cid: CID, signal?: AbortSignal): Promise<boolean> {
+  async has({ id: accountId, owner }: Account, cid: CID, signal?: AbortSignal): Promise<boolean> {
     if (await this.#hasRecord(accountId, identityOf(cid))) return true
-    for (const root of this.#held.rootsWith(cid.multihash.bytes)) {
+    for (const root of this.#held.rootsWith(cid.multihash.bytes, owner ?? PUBLIC)) {
       if (await this.#hasRecord(accountId, root)) return true
       if (turnSpent()) await nextTurn(signal)
     }

@@ -5,6 +5,7 @@ import type { ClusterRegistry } from '../clusters/cluster-registry.ts'
 import { type StagingBackend, stagingOf } from '../clusters/staging-backend.ts'
 import type { StagedDag } from '../content/dag/staged-dag.ts'
 import { ADMITTED } from '../content/dag/walk.ts'
+import { StagedBlocks } from '../content/taken-source.ts'
 import type { Clock } from '../domain/clock.ts'
 import { HoldfastError } from '../domain/errors.ts'
 import { identityOf } from '../ipld/cid.ts'
@@ -88,9 +89,9 @@ export class PinCommit {
         const names = storedNames(one.input.names)
         await one.staged?.settle()
         const home = this.#parts.clusters.backendOf(one.input.target.clusterId)
-        if (home !== one.input.backend) {
-          await one.staged?.begin()
-          await one.staged?.settle()
+        if (home !== one.input.backend && one.staged !== null) {
+          await one.staged.begin()
+          await one.staged.settle()
           one.staged = await handOver(one.input, one.staged, home)
         }
         intents.push(await this.#intentOf(one.input, names, one.staged, home.id))
@@ -156,12 +157,13 @@ export class PinCommit {
 }
 
 /** Copies the DAG to the backend of the target cluster. Returns the staged copy, and abandons the original staging. */
-async function handOver(input: CommitInput, staged: StagedDag | null, home: ClusterBackend): Promise<StagedDag> {
-  const { cid, backend, signal } = input
-  const copy = await stagingOf(home).staging.take(cid, backend.reader, { maxBlocks: ADMITTED, signal })
+async function handOver(input: CommitInput, staged: StagedDag, home: ClusterBackend): Promise<StagedDag> {
+  const { cid, signal } = input
+  const source = new StagedBlocks(staged)
+  const copy = await stagingOf(home).staging.take(cid, source, { maxBlocks: ADMITTED, signal })
   try {
-    if (staged !== null) await copy.takeFilesOf(staged)
-    await staged?.abandon()
+    await copy.takeFilesOf(staged)
+    await staged.abandon()
     return copy
   } catch (error) {
     await copy.abandon()

@@ -1,14 +1,15 @@
 import type { CID } from 'multiformats/cid'
 import type { ClusterRegistry } from '../clusters/cluster-registry.ts'
 import { stagingOf } from '../clusters/staging-backend.ts'
-import type { BlockSource } from '../content/block-source.ts'
 import type { StagedDag } from '../content/dag/staged-dag.ts'
 import { ADMITTED } from '../content/dag/walk.ts'
+import type { PossessedContent, TakenSource } from '../content/taken-source.ts'
 import { listContent } from '../content/unixfs/content-listing.ts'
 import type { Clock } from '../domain/clock.ts'
 import { isHoldfastError } from '../domain/errors.ts'
 import { checkNew, HASH, identityOf, parseCid } from '../ipld/cid.ts'
 import type { HeldRoots } from '../ledger/held-roots.ts'
+import { Possessor, PUBLIC } from '../ledger/possessor.ts'
 import type { DagSizes } from '../ledger/whole-dag.ts'
 import type { NetworkPinner } from './fetch/network-pinner.ts'
 import type { CommitInput, PinCommit } from './pin-commit.ts'
@@ -20,12 +21,13 @@ interface Parts {
   targets: PinTargets
   commit: PinCommit
   held: HeldRoots
+  stored: PossessedContent
   network: NetworkPinner
   clock: Clock
   /** Maximum number of distinct blocks below an identity CID. No earlier upload or fetch has checked their number. */
   maxBlocks: number
   /** Returns a reader of another node in the fleet that has the content. */
-  others: (cid: CID) => Promise<{ source: BlockSource } | null>
+  others: (cid: CID, by: Possessor) => Promise<{ source: TakenSource } | null>
 }
 
 /** Fetches content from the network only if no node of the fleet can supply the content. */
@@ -43,10 +45,11 @@ export class Pinner {
     checkNew(cid, 'cid')
     const target = this.#parts.targets.decide(requester, request)
     const home = stagingOf(this.#parts.clusters.backendOf(target.clusterId))
+    const by = new Possessor(requester.account.owner ?? PUBLIC, this.#parts.clock)
     const pin: DecidedPin = { request, requester, cid, target, home }
     if (request.isAnew === true) return this.#pinAnew(pin)
     let problem: unknown = null
-    for await (const holder of this.#holders(cid)) {
+    for await (const holder of this.#holders(cid, by)) {
       try {
         return await this.#pinHeld(pin, holder)
       } catch (error) {
@@ -78,7 +81,7 @@ export class Pinner {
     return network.queue({ ...pin, request: { ...pin.request, origins } })
   }
 
-  async #pinHeld(pin: DecidedPin, holder: BlockSource): Promise<PinOutcome> {
+  async #pinHeld(pin: DecidedPin, holder: TakenSource): Promise<PinOutcome> {
     const whole = await this.#wholeRoot(pin)
     if (whole !== null) return this.#parts.commit.commit(whole)
     const { request, cid, home } = pin
@@ -94,30 +97,23 @@ export class Pinner {
     }
   }
 
-  /** Returns the input of a commit, or null if the backend lacks a complete root, or a block of the root. */
+  /**
+   * Returns the input of a commit, or null if the backend lacks a live complete root for the record, or a block of the
+   * root.
+   */
   async #wholeRoot(pin: DecidedPin): Promise<CommitInput | null> {
-    const { held, network } = this.#parts
+    const { held, network, clock } = this.#parts
     const root = held.find(pin.home.id, identityOf(pin.cid), pin.target.owner)
-    if (root === undefined || held.isLostFrom(root.id)) return null
+    if (root === undefined || !held.isLive(root.id, clock.now()) || held.isLostFrom(root.id)) return null
     // The ledger does not know what an external backend has lost, but the content then has a fetch.
     return (await network.isFetched(pin)) ? null : inputOf(pin, null, root)
   }
 
-  async *#holders(cid: CID): AsyncGenerator<BlockSource, void, undefined> {
-    const local = this.#findHolder(cid)
+  async *#holders(cid: CID, by: Possessor): AsyncGenerator<TakenSource, void, undefined> {
+    const local = this.#parts.stored.blocksOf(cid, by)
     if (local !== null) yield local
-    const other = await this.#parts.others(cid)
+    const other = await this.#parts.others(cid, by)
     if (other !== null) yield other.source
-  }
-
-  /**
-   * Returns a reader of a backend that stores the whole DAG of a CID, or null. A backend with a complete root has all
-   * blocks below each block of the root.
-   */
-  #findHolder(cid: CID): BlockSource | null {
-    if (cid.multihash.code === HASH.identity) return this.#parts.clusters.defaultBackend.reader
-    const place = this.#parts.held.locate(cid.multihash.bytes, this.#parts.clock.now())
-    return place === null ? null : this.#parts.clusters.readerOf(place.backendId)
   }
 }
 

@@ -2,6 +2,7 @@ import type { StagingBackend } from '../clusters/staging-backend.ts'
 import type { BlockSource } from '../content/block-source.ts'
 import type { StagedDag } from '../content/dag/staged-dag.ts'
 import { ADMITTED } from '../content/dag/walk.ts'
+import { RecordedBlocks } from '../content/taken-source.ts'
 import { listContent } from '../content/unixfs/content-listing.ts'
 import { cidOf } from '../ipld/cid.ts'
 import type { OwnedDag, WholeDag } from '../ledger/whole-dag.ts'
@@ -19,7 +20,7 @@ export async function takeDag(
   signal: AbortSignal,
 ): Promise<{ staged: StagedDag; stagedRootId: number; dag: WholeDag }> {
   const cid = cidOf(dag)
-  const staged = await home.staging.take(cid, source, { maxBlocks: ADMITTED, signal })
+  const staged = await home.staging.take(cid, new RecordedBlocks(source), { maxBlocks: ADMITTED, signal })
   try {
     const contentSize = await listContent(staged, cid, staged, signal)
     await staged.settle()

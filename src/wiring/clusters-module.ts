@@ -4,6 +4,7 @@ import { ClusterRegistry } from '../clusters/cluster-registry.ts'
 import { ClusterWatch } from '../clusters/cluster-watch.ts'
 import { EmbeddedBackend } from '../clusters/embedded-backend.ts'
 import { LiveContent } from '../content/live-content.ts'
+import { PossessedContent } from '../content/taken-source.ts'
 import type { Clock } from '../domain/clock.ts'
 import { type ClusterDefinition, DEFAULT_CLUSTER } from '../domain/cluster.ts'
 import { HoldfastError } from '../domain/errors.ts'
@@ -68,6 +69,7 @@ export function makeClusters(
     start: async (): Promise<void> => watch.start(),
     stop: async (): Promise<void> => watch.stop(),
     live: new LiveContent(heldRoots, registry, leases, clock),
+    possessed: new PossessedContent(heldRoots, registry),
   }
 }
 

@@ -64,8 +64,7 @@ export function makeGateway(setup: Setup, below: Below) {
   const reader = new ContentReader({
     opener,
     isOwned: async (account, cid, signal) => {
-      await below.access.accounts.get(account)
-      return owned.has(account, cid, signal)
+      return owned.has(await below.access.accounts.get(account), cid, signal)
     },
     activity,
     clock,

@@ -2,6 +2,7 @@ import type { StatusChange } from '../catalogue/fetches.ts'
 import { WokenWork, warned } from '../concurrency/woken-work.ts'
 import { cidOf } from '../ipld/cid.ts'
 import { DEFAULT_BACKEND_ID } from '../ledger/blocks.ts'
+import { Possessor, PUBLIC } from '../ledger/possessor.ts'
 import { LostNodes } from '../upkeep/lost-nodes.ts'
 import { Offering } from '../upkeep/offering.ts'
 import { Retirement } from '../upkeep/retirement.ts'
@@ -101,7 +102,7 @@ function lostNodesOf(
     canFetch: async record =>
       network.node?.canAsk([]) === true ||
       registry.isExternal(record.clusterId) ||
-      (await member.find(cidOf(record))) !== null,
+      (await member.find(cidOf(record), new Possessor(PUBLIC, clock))) !== null,
     onChanges: changes => publish(pins, changes),
     clock,
     logger,

@@ -1,3 +1,4 @@
+import { Possessor, PUBLIC } from '../ledger/possessor.ts'
 import type { FleetMember } from '../nodes/fleet-system.ts'
 import type { ClustersModule } from './clusters-module.ts'
 import { FLEET_SECRET } from './open-shared-catalogue.ts'
@@ -17,6 +18,7 @@ export function makeNodes(
   const { nodes, run } = fleet
   const secret = sealing.open(fleet.secret, FLEET_SECRET)
   const { places } = shared
-  const parts = { nodes, run, secret, places, clusters: registry, live, peersOf, clock }
+  const visitor = new Possessor(PUBLIC, clock)
+  const parts = { nodes, run, secret, places, visitor, clusters: registry, live, peersOf, clock }
   return { member: fleetSystem.join({ self: config.node.id, ...parts }) }
 }

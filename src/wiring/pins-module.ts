@@ -1,9 +1,7 @@
-import type { CID } from 'multiformats/cid'
 import type { FetchRow, StatusChange } from '../catalogue/fetches.ts'
 import type { PlacementRow } from '../catalogue/placements.ts'
-import { type BlockSource, CheckedSource, FirstSource } from '../content/block-source.ts'
+import { CheckedSource, FirstSource } from '../content/block-source.ts'
 import { cidOf, type DagIdentity } from '../ipld/cid.ts'
-import type { BlockFetcher } from '../network/block-fetcher.ts'
 import type { Announcer } from '../pins/announcer.ts'
 import { DeletionStop } from '../pins/deletion-stop.ts'
 import type { attemptMaker } from '../pins/fetch/fetch-attempt.ts'
@@ -30,6 +28,7 @@ import type { AccessModule } from './access-module.ts'
 import type { ClustersModule } from './clusters-module.ts'
 import type { Lifecycle } from './container.ts'
 import type { ContentModule } from './content-module.ts'
+import { foundBeside } from './found-beside.ts'
 import { LaterModule } from './later-module.ts'
 import { memoryShares } from './memory-shares.ts'
 import type { NetworkModule } from './network-module.ts'
@@ -147,24 +146,9 @@ export function makePins(setup: Setup, below: Below, load: Loaders) {
   }
 }
 
-async function nodeFetcher(shared: Shared): Promise<BlockFetcher> {
+async function nodeFetcher(shared: Shared): Promise<NodeFetcher> {
   const { NodeFetcher } = await shared.load.nodeFetcher()
-  return new NodeFetcher(shared.network.node, cid => foundBeside(cid, shared))
-}
-
-/** Finds content on another node, or in a cluster on another system. */
-async function foundBeside(cid: CID, { nodes, clusters }: Below): Promise<{ source: BlockSource } | null> {
-  const found = (await nodes.member?.find(cid)) ?? null
-  if (found !== null) return found
-  for (const id of clusters.remote.keys()) {
-    const source = clusters.registry.readerOf(id)
-    const isThere = await source?.read(cid).then(
-      () => true,
-      () => false,
-    )
-    if (source !== null && isThere === true) return { source }
-  }
-  return null
+  return new NodeFetcher(shared.network.node, (cid, by) => foundBeside(cid, by, shared))
 }
 
 function pinMakers({ clock, config, memoryBytes }: Setup, shared: Shared, scheduler: FetchScheduler) {
@@ -204,16 +188,27 @@ function pinMakers({ clock, config, memoryBytes }: Setup, shared: Shared, schedu
     carImporter: new LaterModule<{ importer: CarImporter } & Lifecycle>(async () => {
       const { CarImporter } = await load.carImporter()
       const bounds = { maxBlocks, maxDepth }
-      return { importer: new CarImporter({ clusters: registry, staging, commit, held, scheduler, clock, bounds }) }
+      return {
+        importer: new CarImporter({
+          clusters: registry,
+          staging,
+          commit,
+          stored: clusters.possessed,
+          scheduler,
+          clock,
+          bounds,
+        }),
+      }
     }),
     pinner: new Pinner({
       clusters: registry,
       targets,
       commit,
       held,
+      stored: clusters.possessed,
       network: networkPinner,
       clock,
-      others: async cid => nodes.member?.find(cid) ?? null,
+      others: async (cid, by) => nodes.member?.find(cid, by) ?? null,
       maxBlocks,
     }),
     lists,
@@ -244,7 +239,10 @@ function fetchScheduler(
     },
     times: { stallMs: pin.stallSeconds * 1_000, attemptMs: pin.attemptSeconds * 1_000 },
     onChanges: publishChanges,
-    isHere: (fetch: FetchRow) => storage.heldRoots.find(fetch.backendId, fetch, fetch.owner) !== undefined,
+    isHere: (fetch: FetchRow) => {
+      const root = storage.heldRoots.find(fetch.backendId, fetch, fetch.owner)
+      return root !== undefined && storage.heldRoots.isLive(root.id, clock.now())
+    },
     fetchingBackends: {
       of: (id: number) => clusters.fetchingBackends.get(id) ?? null,
       placements,

@@ -6,8 +6,11 @@ import type { ClusterBackend } from '../../src/clusters/cluster-backend.ts'
 import type { StagingBackend } from '../../src/clusters/staging-backend.ts'
 import type { BlockSource } from '../../src/content/block-source.ts'
 import { ADMITTED } from '../../src/content/dag/walk.ts'
+import { PossessedBlocks, RecordedBlocks } from '../../src/content/taken-source.ts'
+import { systemClock } from '../../src/domain/clock.ts'
 import { HoldfastError } from '../../src/index.ts'
 import { cidOf, identityOf } from '../../src/ipld/cid.ts'
+import { Possessor, PUBLIC } from '../../src/ledger/possessor.ts'
 import { collect, pseudoRandom } from '../support/bytes.ts'
 import { dagBytes } from '../support/read-back.ts'
 
@@ -216,6 +219,11 @@ export function describeBackend(
   })
 }
 
+function ownBlocks({ id: backendId, reader }: StagingBackend): PossessedBlocks {
+  const visitor = new Possessor(PUBLIC, systemClock)
+  return new PossessedBlocks({ backendId, isLocal: true, reader }, { mayUse: () => true }, visitor)
+}
+
 /** Tests the rules of a backend that stages DAGs. */
 export function describeStaging(
   name: string,
@@ -226,7 +234,7 @@ export function describeStaging(
       await withBackend(async ({ backend, collect }) => {
         const outside = new Outside()
         const cid = await outside.add(CONTENT)
-        const staged = await backend.staging.take(cid, outside, { maxBlocks: ADMITTED })
+        const staged = await backend.staging.take(cid, new RecordedBlocks(outside), { maxBlocks: ADMITTED })
         expect((await backend.status(identityOf(cid))).state).toBe('unpinned')
         expect((await dagBytes(backend, cid.toString())).bytes).toBe(staged.dagSize)
         expect(outside.reads).toHaveLength(4)
@@ -238,7 +246,7 @@ export function describeStaging(
     test('claims its own blocks without copying them', async () => {
       await withBackend(async ({ backend, keep, release, collect }) => {
         const cid = await keep(CONTENT)
-        const staged = await backend.staging.take(cid, backend.reader, { maxBlocks: ADMITTED })
+        const staged = await backend.staging.take(cid, ownBlocks(backend), { maxBlocks: ADMITTED })
         expect(staged.dagSize).toBe((await dagBytes(backend, cid.toString())).bytes)
         await release(cid)
         expect(await collect()).toBe(4)
@@ -255,11 +263,13 @@ export function describeStaging(
         const last = (await dagBytes(outside, cid.toString())).blocks.size
         outside.missing.add(outside.reads.at(-1) ?? '')
         expect(last).toBe(4)
-        await expect(backend.staging.take(cid, outside, { maxBlocks: ADMITTED })).rejects.toMatchObject({
+        await expect(
+          backend.staging.take(cid, new RecordedBlocks(outside), { maxBlocks: ADMITTED }),
+        ).rejects.toMatchObject({
           code: 'CID_NOT_FOUND',
         })
         expect(await collect()).toBe(0)
-        await expect(backend.staging.take(cid, backend.reader, { maxBlocks: ADMITTED })).rejects.toMatchObject({
+        await expect(backend.staging.take(cid, ownBlocks(backend), { maxBlocks: ADMITTED })).rejects.toMatchObject({
           code: 'CID_NOT_FOUND',
         })
         expect(await collect()).toBe(0)
@@ -275,7 +285,7 @@ export function describeStaging(
           if (outside.reads.length === 2) controller.abort(new Error('enough'))
         }
         await expect(
-          backend.staging.take(cid, outside, { maxBlocks: ADMITTED, signal: controller.signal }),
+          backend.staging.take(cid, new RecordedBlocks(outside), { maxBlocks: ADMITTED, signal: controller.signal }),
         ).rejects.toThrow('enough')
         expect(await collect()).toBe(0)
       })

@@ -5,12 +5,14 @@ import { EmbeddedBackend } from '../../src/clusters/embedded-backend.ts'
 import type { LedgerBackend, StagingBackend } from '../../src/clusters/staging-backend.ts'
 import { withDefaults } from '../../src/config/config.ts'
 import type { BlockSource } from '../../src/content/block-source.ts'
-import { assembleDag, type BlockHolder } from '../../src/content/dag/assembly.ts'
+import { assembleDag } from '../../src/content/dag/assembly.ts'
 import { LiveContent } from '../../src/content/live-content.ts'
+import { PossessedContent } from '../../src/content/taken-source.ts'
 import { HoldfastError } from '../../src/domain/errors.ts'
 import { silentLogger } from '../../src/domain/logger.ts'
 import { createGateway } from '../../src/gateway/gateway.ts'
 import { dagKey, identityOf } from '../../src/ipld/cid.ts'
+import { Possessor, PUBLIC } from '../../src/ledger/possessor.ts'
 import { directClient } from '../gateway/client.ts'
 import { type Block, type Dag, directoryOf, leaf, randomFile } from '../pins/fetches/support/dags.ts'
 import { collect, pseudoRandom } from '../support/bytes.ts'
@@ -80,14 +82,6 @@ function withElsewhere(run: (world: World) => Promise<void>, isReadable = true):
   })
 }
 
-function holdersOf({ held, registry, clock }: World): (cid: CID) => BlockHolder | null {
-  return ({ multihash }) => {
-    const place = held.locate(multihash.bytes, clock.now())
-    const source = place === null ? null : registry.readerOf(place.backendId)
-    return place === null || source === null ? null : { ...place, source }
-  }
-}
-
 /** Stages a DAG, and returns the missing blocks. */
 async function assemble(world: World, root: CID, sent: readonly Block[] = []) {
   const staged = await world.stage()
@@ -97,12 +91,9 @@ async function assemble(world: World, root: CID, sent: readonly Block[] = []) {
   const onMissing = (cid: CID): void => {
     missing.push(cid.toString())
   }
-  const isSent = new Set(sent.map(({ cid }) => dagKey(cid)))
-  const holders = holdersOf(world)
-  const reader = world.registry.readerOf(0)
-  if (reader === null) throw new Error('the default backend cannot be read')
-  const holderOf = (cid: CID): BlockHolder | null =>
-    isSent.has(dagKey(cid)) ? { backendId: 0, isLocal: true, source: reader } : holders(cid)
+  const by = new Possessor(PUBLIC, world.clock).with(staged.rootId)
+  const stored = new PossessedContent(world.held, world.registry)
+  const holderOf = (cid: CID) => stored.blocksOf(cid, by)
   await assembleDag(root, { into: staged, holderOf, onMissing, ...BOUNDS })
   return { missing, blocks: staged.blockCount }
 }

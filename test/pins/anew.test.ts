@@ -17,12 +17,18 @@ async function uploaded({ engine, account }: TestEngine): Promise<string> {
 
 const queued = { record: { status: 'queued' }, created: true }
 /** Pins content of a backend that has the complete root. */
-async function pinOf({ commit = async () => null, isLost = false, isFetched = false }): Promise<unknown> {
+async function pinOf({
+  commit = async () => null,
+  isLost = false,
+  isFetched = false,
+  isLive = true,
+}): Promise<unknown> {
   const backend = { id: 0, staging: {} }
   const parts = {
-    targets: { requester: async () => ({}), decide: () => ({ clusterId: 'near' }) },
+    targets: { requester: async () => ({ account: { owner: null } }), decide: () => ({ clusterId: 'near' }) },
     clusters: { backendOf: () => backend },
-    held: { find: () => ({}), isLostFrom: () => isLost },
+    held: { find: () => ({}), isLive: () => isLive, isLostFrom: () => isLost },
+    clock: { now: () => 0 },
     commit: { commit },
     network: { usable: () => [], isFetched: async () => isFetched, queue: async () => queued },
   }
@@ -79,7 +85,8 @@ describe('a new pin of content that the cluster has', () => {
       expect(record.status).toBe('queued')
     }))
 
-  test('is queued while the root lacks blocks or has a fetch', async () => {
+  test('is queued while the root ended, lacks blocks or has a fetch', async () => {
+    expect(await pinOf({ isLive: false })).toBe(queued)
     expect(await pinOf({ isLost: true })).toBe(queued)
     expect(await pinOf({ isFetched: true })).toBe(queued)
     expect(await pinOf({})).toBeNull()

@@ -9,7 +9,7 @@ import { dagOf, SIZES } from '../catalogue/content-support.ts'
 import { ManualClock } from '../support/manual-clock.ts'
 
 const STAGED = {
-  ...{ rootId: 1, blockCount: 1, store: { get: async () => new Uint8Array(9) } },
+  ...{ rootId: 1, blockCount: 1, get: async () => new Uint8Array(9), store: { sizeOf: () => 9 } },
   ...{ settle: async () => undefined, abandon: async () => undefined, sizes: () => SIZES },
 }
 

@@ -19,7 +19,7 @@ export async function* stagedCar(
   yield carHeader(roots)
   for (const multihash of staged.multihashes()) {
     const cid = shortest(multihash)
-    const bytes = await staged.store.get(cid, { verify: true })
+    const bytes = await staged.get(cid, { verify: true })
     if (turnSpent()) await nextTurn(signal)
     yield carBlockHead(cid, bytes.length)
     yield bytes

@@ -1,7 +1,7 @@
 import type { CID } from 'multiformats/cid'
 import { isHoldfastError } from '../../domain/errors.ts'
 import { checkNew, dagKey, HASH } from '../../ipld/cid.ts'
-import type { BlockSource } from '../block-source.ts'
+import type { PossessedBlocks } from '../taken-source.ts'
 import { hasLinks } from './links.ts'
 import type { StagedDag } from './staged-dag.ts'
 import { walkDag } from './walk.ts'
@@ -9,18 +9,11 @@ import { walkDag } from './walk.ts'
 const WALK_AT_ONCE = 16
 const GONE = new Set<string>(['CID_NOT_FOUND', 'NOT_FOUND', 'BLOCK_DAMAGED'])
 
-/** Provider of a block, at least until the assembly has claimed the block. */
-export interface BlockHolder {
-  backendId: number
-  /** True if a block store of this node has the block. If false, the holder also provides the blocks below. */
-  isLocal: boolean
-  source: BlockSource
-}
-
 export interface AssemblyParts {
   /** Receives the blocks of the assembled DAG, and no others. */
   into: StagedDag
-  holderOf: (cid: CID) => BlockHolder | null
+  /** Returns blocks that have the CID, at least until the assembly has claimed it. */
+  holderOf: (cid: CID) => PossessedBlocks | null
   /** Called once for each missing block. May throw to end the assembly. */
   onMissing: (cid: CID) => void
   /** Maximum number of distinct blocks, including missing ones. */
@@ -41,7 +34,7 @@ export async function assembleDag(root: CID, { into, holderOf, onMissing, ...bou
    * Holders on other backends, by the key of the block they provided. The ledger knows only the root on such a backend,
    * so a block's children come from the same holder.
    */
-  const remoteHolders = new Map<string, BlockHolder>()
+  const remoteHolders = new Map<string, PossessedBlocks>()
   const visit = async (cid: CID, parent: CID | null): Promise<Uint8Array | null> => {
     checkNew(cid)
     if (cid.multihash.code === HASH.identity) return cid.multihash.digest
@@ -57,17 +50,17 @@ export async function assembleDag(root: CID, { into, holderOf, onMissing, ...bou
 
 /** Claims or copies a block. Returns null if the block is missing or damaged, and the bytes if it has links. */
 async function take(
-  { backendId, isLocal, source }: BlockHolder,
+  holder: PossessedBlocks,
   into: StagedDag,
   cid: CID,
   signal: AbortSignal | undefined,
 ): Promise<{ bytes: Uint8Array | null } | null> {
   try {
-    if (isLocal && backendId === into.store.backendId) {
-      await into.adopt(cid)
-      return { bytes: hasLinks(cid) ? await source.read(cid, { signal }) : null }
+    if (holder.isLocal && holder.backendId === into.store.backendId) {
+      await into.adopt(cid, holder.by)
+      return { bytes: hasLinks(cid) ? await holder.read(cid, { signal }) : null }
     }
-    const bytes = await source.read(cid, { signal })
+    const bytes = await holder.read(cid, { signal })
     await into.put(cid, bytes)
     return { bytes }
   } catch (error) {

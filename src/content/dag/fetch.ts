@@ -2,11 +2,13 @@ import type { CID } from 'multiformats/cid'
 import { isHoldfastError } from '../../domain/errors.ts'
 import { orAborted } from '../../domain/sources.ts'
 import { checkNew, HASH } from '../../ipld/cid.ts'
+import type { Possessor } from '../../ledger/possessor.ts'
 import type { FetchSession } from '../../network/block-fetcher.ts'
 import { forgetLone, freeLone } from '../../network/lone-blocks.ts'
 import { BlockMemory } from '../block-memory.ts'
+import { chargeOf } from '../block-store.ts'
 import { hasLinks } from './links.ts'
-import { chargeOf, type StagedDag } from './staged-dag.ts'
+import type { StagedDag } from './staged-dag.ts'
 import { type Visit, walkDag } from './walk.ts'
 
 export interface FetchBounds {
@@ -23,12 +25,15 @@ export interface FetchTotals {
   charge: number
 }
 
-/** Sends one request for concurrent fetches of the same block. */
+/**
+ * Sends one request for concurrent fetches of the same block. Only fetches of one owner share it, because a private
+ * fetch may get the block from a source that nobody else knows.
+ */
 export class SharedBlocks {
   readonly #coming = new Map<string, { block: Promise<Uint8Array>; isShared: boolean }>()
 
-  async get(session: FetchSession, cid: CID, signal: AbortSignal): Promise<Uint8Array> {
-    const key = cid.toString()
+  async get(session: FetchSession, cid: CID, owner: number, signal: AbortSignal): Promise<Uint8Array> {
+    const key = `${owner} ${cid}`
     for (let other = this.#coming.get(key); other !== undefined; other = this.#coming.get(key)) {
       try {
         other.isShared = true
@@ -66,6 +71,8 @@ export async function fetchDag(
   root: CID,
   parts: {
     staged: StagedDag
+    /** The party of the fetch, whose stored blocks need no request. */
+    by: Possessor
     session: FetchSession
     shared: SharedBlocks
     bounds: FetchBounds
@@ -74,7 +81,7 @@ export async function fetchDag(
     sizeOf?: ((cid: CID, signal: AbortSignal) => Promise<number>) | undefined
   },
 ): Promise<FetchTotals> {
-  const { staged, session, shared, bounds, onProgress, sizeOf } = parts
+  const { staged, by, session, shared, bounds, onProgress, sizeOf } = parts
   const totals: FetchTotals = { blocks: 0, bytes: 0, charge: 0 }
   const memory = new BlockMemory(parts.signal)
 
@@ -82,12 +89,12 @@ export async function fetchDag(
     checkNew(cid)
     if (cid.multihash.code === HASH.identity) return { bytes: cid.multihash.digest, size: 0 }
     if (sizeOf !== undefined && !hasLinks(cid)) {
-      const size = await staged.note(cid, staged.store.sizeOf(cid) ?? (await sizeOf(cid, signal)))
+      const size = await staged.note(cid, staged.store.sizeOf(cid) ?? (await sizeOf(cid, signal)), by)
       if (size !== null) return { bytes: null, size }
     }
-    const here = await takeLocal(staged, cid)
+    const here = await takeLocal(staged, cid, by)
     if (here !== null) return here
-    const bytes = await shared.get(session, cid, signal)
+    const bytes = await shared.get(session, cid, by.owner, signal)
     const settled = await memory.settle(bytes)
     const { length: size } = bytes
     const isLeaf = !hasLinks(cid)
@@ -111,13 +118,17 @@ export async function fetchDag(
   return totals
 }
 
-/** Claims a local block. Returns null if the block is missing or damaged. */
-async function takeLocal(staged: StagedDag, cid: CID): Promise<{ bytes: Uint8Array | null; size: number } | null> {
+/** Claims a local block. Returns null if the block is missing, damaged, or only in roots that the party may not use. */
+async function takeLocal(
+  staged: StagedDag,
+  cid: CID,
+  by: Possessor,
+): Promise<{ bytes: Uint8Array | null; size: number } | null> {
   const size = staged.store.sizeOf(cid)
   if (size === null) return null
   try {
-    await staged.adopt(cid)
-    return { bytes: hasLinks(cid) ? await staged.store.get(cid, { verify: true }) : null, size }
+    await staged.adopt(cid, by)
+    return { bytes: hasLinks(cid) ? await staged.get(cid, { verify: true }) : null, size }
   } catch (error) {
     if (isHoldfastError(error, 'CID_NOT_FOUND') || isHoldfastError(error, 'BLOCK_DAMAGED')) return null
     throw error

@@ -4,8 +4,9 @@ import { HoldfastError } from '../../domain/errors.ts'
 import { HASH } from '../../ipld/cid.ts'
 import type { NewBlock } from '../../ledger/blocks.ts'
 import type { Ledger } from '../../ledger/ledger.ts'
+import type { Possessor } from '../../ledger/possessor.ts'
 import type { DagSizes, RootFile } from '../../ledger/whole-dag.ts'
-import type { BlockStore } from '../block-store.ts'
+import { type BlockStore, chargeOf } from '../block-store.ts'
 import { memoryOf } from '../block-threads.ts'
 
 /** Maximum bytes of one staged DAG's blocks that wait to be written. */
@@ -14,13 +15,6 @@ const WINDOW_BYTES = 8 * 1024 ** 2
 const BLOCK_WEIGHT = 16 * 1024
 const FILE_BATCH = 200
 const BLOCK_BATCH = 200
-
-/** Even an empty block takes disk space for its row and index entries. */
-const LEAST_CHARGE = 512
-
-export function chargeOf(size: number): number {
-  return Math.max(size, LEAST_CHARGE)
-}
 
 /**
  * A DAG that is being stored, invisible to readers. {@link put} resolves before the block is durable; {@link settle}
@@ -130,22 +124,35 @@ export class StagedDag {
     return cid
   }
 
+  /** Returns whether the DAG has claimed a block. */
+  has(cid: CID): boolean {
+    return 'id' in this.#root && this.#ledger.hasClaimed(this.rootId, this.store.backendId, cid.multihash.bytes)
+  }
+
+  /** Returns a block that the DAG has claimed. @throws HoldfastError `NOT_FOUND`, `BLOCK_DAMAGED` */
+  async get(cid: CID, options?: Parameters<BlockStore['get']>[1]): Promise<Uint8Array> {
+    if (cid.multihash.code !== HASH.identity && !this.has(cid)) {
+      throw new HoldfastError('NOT_FOUND', `block ${cid} is not on this node`)
+    }
+    return this.store.get(cid, options)
+  }
+
   /**
    * Claims a block that the backend already stores for another root.
    *
-   * @throws HoldfastError `CID_NOT_FOUND` if the backend does not have the block
+   * @throws HoldfastError `CID_NOT_FOUND` if the backend does not have the block, or if the possessor may not use it
    */
-  async adopt(cid: CID): Promise<void> {
+  async adopt(cid: CID, by: Possessor): Promise<void> {
     if (cid.multihash.code === HASH.identity) return
     await this.begin()
-    const adopted = await this.store.adopt(this.rootId, cid)
+    const adopted = await this.store.adopt(this.rootId, cid, by)
     if (adopted === null) throw new HoldfastError('CID_NOT_FOUND', `block ${cid} is not on this node`)
     if (adopted.added) this.#count(adopted.size)
   }
 
   /** Claims a block without fetching it. Returns its size in bytes, or null if the block must be fetched. */
-  async note(cid: CID, size: number): Promise<number | null> {
-    const noted = await this.store.note(this.rootId, cid, size)
+  async note(cid: CID, size: number, by: Possessor): Promise<number | null> {
+    const noted = await this.store.note(this.rootId, cid, size, by)
     if (noted?.added === true) this.#count(noted.size)
     return noted?.size ?? null
   }

@@ -29,11 +29,11 @@ export async function listContent(
   signal?: AbortSignal,
   checks?: ListingChecks,
 ): Promise<number> {
-  const { kind, size } = kindOf(cid, await staged.store.get(cid))
+  const { kind, size } = kindOf(cid, await staged.get(cid))
   if (kind !== 'directory') return size
   let room = PATH_CHARACTERS + PATH_CHARACTERS_PER_BYTE * extent.charge
   const totals = await listFiles(cid, {
-    blocks: staged.store,
+    blocks: { get: block => staged.get(block), sizeOf: block => staged.store.sizeOf(block) },
     maxRepeats: REPEATED_PATHS + REPEATED_PATHS_PER_BLOCK * extent.blockCount,
     onFile: async file => {
       checks?.file(file.size)

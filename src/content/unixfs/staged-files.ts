@@ -56,10 +56,10 @@ export async function* stagedFiles(
   }
 }
 
-function readerOf({ store }: StagedDag, signal: AbortSignal): BlockReader {
+function readerOf(staged: StagedDag, signal: AbortSignal): BlockReader {
   const get = async (cid: CID): Promise<Uint8Array> => {
     signal.throwIfAborted()
-    return store.get(cid, { verify: true })
+    return staged.get(cid, { verify: true })
   }
   return {
     budget: new WalkBudget(signal),

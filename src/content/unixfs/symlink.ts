@@ -55,9 +55,9 @@ async function only(results: AsyncIterable<ImportResult>): Promise<ImportResult>
 function blockstoreOf(staged: StagedDag): Parameters<typeof unixfs>[0]['blockstore'] {
   return {
     put: (cid: CID, bytes: Uint8Array) => staged.put(cid, bytes),
-    has: (cid: CID) => staged.store.has(cid),
+    has: async (cid: CID) => staged.has(cid),
     get: async function* (cid: CID) {
-      yield await staged.store.get(cid)
+      yield await staged.get(cid)
     },
   } as Parameters<typeof unixfs>[0]['blockstore']
 }

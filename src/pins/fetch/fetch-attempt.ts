@@ -11,6 +11,7 @@ import type { Clock } from '../../domain/clock.ts'
 import { HoldfastError, isHoldfastError } from '../../domain/errors.ts'
 import { cidOf } from '../../ipld/cid.ts'
 import type { Attempt } from '../../jobs/job-runner.ts'
+import { Possessor } from '../../ledger/possessor.ts'
 import type { FetchSession } from '../../network/block-fetcher.ts'
 import type { DeletionStop } from '../deletion-stop.ts'
 import { type ExternalFetch, type FetchingBackends, fetchExternally } from './external-fetch.ts'
@@ -23,7 +24,7 @@ export interface FetchTimes {
 
 export interface AttemptParts {
   limitsOf: (accountId: string) => Promise<PinLimits>
-  /** Returns true if another root on this node already has the complete DAG of this fetch. */
+  /** Returns true if a live root of the same owner on this node has the complete DAG of this fetch. */
   isHere: (fetch: FetchRow) => boolean
   /** Returns undefined if the backend is no longer configured. */
   backendOf: (backendId: number) => ClusterBackend | undefined
@@ -116,6 +117,7 @@ export class FetchAttempt implements Attempt<FetchRow> {
     const cancelDeadline = clock.after(times.attemptMs, () => this.abort(new HoldfastError('ABORTED', 'took too long')))
     if (this.job.isWhole) return this.#deliver().finally(cancelDeadline)
     const staged = stagingOf(backend).staging.resume(this.job.rootId)
+    const by = new Possessor(this.job.owner, clock)
     let session: FetchSession | null = null
     try {
       this.#restartStall()
@@ -131,7 +133,7 @@ export class FetchAttempt implements Attempt<FetchRow> {
       }
       const { signal } = this
       const source = external ?? { session }
-      this.totals = await fetchDag(this.root, { staged, ...source, shared, bounds, signal, onProgress })
+      this.totals = await fetchDag(this.root, { staged, by, ...source, shared, bounds, signal, onProgress })
       this.#cancelStall()
       await staged.settle()
       await this.#complete(staged, external?.placement ?? null)
@@ -151,7 +153,7 @@ export class FetchAttempt implements Attempt<FetchRow> {
     const fetching = fetchingBackends.of(this.job.backendId)
     if (fetching === null) return null
     if (isHere(this.job) || !(await this.#isUnlimited())) return this.#fetchLocally(staged)
-    if (!staged.store.has(this.root)) {
+    if (!staged.has(this.root)) {
       await staged.put(this.root, await found.get(this.root, { signal: this.signal }))
       await staged.settle()
     }

@@ -5,8 +5,10 @@ import type { Logger } from '../../domain/logger.ts'
 import type { Metrics } from '../../domain/metrics.ts'
 import type { StatusReason } from '../../domain/pin-status.ts'
 import { type JobKind, JobRunner } from '../../jobs/job-runner.ts'
-import type { BlockFetcher, FetchSession } from '../../network/block-fetcher.ts'
+import { Possessor } from '../../ledger/possessor.ts'
+import type { FetchSession } from '../../network/block-fetcher.ts'
 import type { AttemptParts, attemptMaker, FetchAttempt, MakeAttempt, OpenSession } from './fetch-attempt.ts'
+import type { PossessorFetcher } from './node-fetcher.ts'
 
 const ATTEMPTS_AT_ONCE = 64
 /** Time without a new block after which an attempt is slow, and no longer counts toward {@link ATTEMPTS_AT_ONCE}. */
@@ -26,7 +28,7 @@ export class FetchScheduler {
   readonly #parts: AttemptParts
   readonly #logger: Logger
   readonly #runner: JobRunner<FetchRow, FetchAttempt>
-  #fetcher: BlockFetcher | null = null
+  #fetcher: PossessorFetcher | null = null
   #makeAttempt: MakeAttempt | null = null
 
   constructor(parts: Omit<AttemptParts, 'heldByOthers'>, logger: Logger, metrics?: Pick<Metrics, 'finished'>) {
@@ -36,7 +38,7 @@ export class FetchScheduler {
   }
 
   /** @param maker the code of attempts, which a node without network and other nodes does not load */
-  async start(fetcher: BlockFetcher, maker: typeof attemptMaker): Promise<void> {
+  async start(fetcher: PossessorFetcher, maker: typeof attemptMaker): Promise<void> {
     const { fetches, clock, onChanges } = this.#parts
     this.#makeAttempt = maker(this.#parts)
     this.#fetcher = fetcher
@@ -145,8 +147,9 @@ export class FetchScheduler {
 
   #open(fetch: FetchRow, root: CID, signal: AbortSignal): Promise<FetchSession> {
     if (this.#fetcher === null) throw new HoldfastError('UNAVAILABLE', 'networking is off')
-    const { origins, accountId: owner, attempts } = fetch
-    return this.#fetcher.open(root, { origins, owner, signal, lingerMs: attempts === 0 ? LINGER_MS : 0 })
+    const { origins, accountId, attempts } = fetch
+    const whose = { by: new Possessor(fetch.owner, this.#parts.clock), owner: accountId }
+    return this.#fetcher.open(root, { origins, ...whose, signal, lingerMs: attempts === 0 ? LINGER_MS : 0 })
   }
 
   #isFull(running: readonly FetchAttempt[]): boolean {

@@ -1,12 +1,20 @@
 import type { CID } from 'multiformats/cid'
 import type { BlockSource } from '../../content/block-source.ts'
 import { HoldfastError } from '../../domain/errors.ts'
+import type { Possessor } from '../../ledger/possessor.ts'
 import type { BlockFetcher, FetchSession } from '../../network/block-fetcher.ts'
 
-type FindContent = (cid: CID) => Promise<{ source: BlockSource } | null>
+type FindContent = (cid: CID, by: Possessor) => Promise<{ source: BlockSource } | null>
+
+/** Fetches DAGs for a possessor, who may get what the fleet has already. */
+export interface PossessorFetcher extends Omit<BlockFetcher, 'open'> {
+  open(root: CID, options: OpenOptions): Promise<FetchSession>
+}
+
+type OpenOptions = Parameters<BlockFetcher['open']>[1] & { by: Possessor }
 
 /** Fetches content from another node of the fleet that has it, and from the network. */
-export class NodeFetcher implements BlockFetcher {
+export class NodeFetcher implements PossessorFetcher {
   readonly #network: BlockFetcher | null
   readonly #find: FindContent
 
@@ -24,8 +32,8 @@ export class NodeFetcher implements BlockFetcher {
     return this.#network?.usable(origins) ?? []
   }
 
-  async open(root: CID, options: Parameters<BlockFetcher['open']>[1]): Promise<FetchSession> {
-    const other = await this.#find(root)
+  async open(root: CID, options: OpenOptions): Promise<FetchSession> {
+    const other = await this.#find(root, options.by)
     const session = this.#network === null ? NOBODY : await this.#network.open(root, options)
     return other === null ? session : new NodeSession(other.source, session)
   }

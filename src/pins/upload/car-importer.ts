@@ -4,8 +4,9 @@ import type { ClusterRegistry } from '../../clusters/cluster-registry.ts'
 import { type StagingBackend, stagingOf } from '../../clusters/staging-backend.ts'
 import { stageCar } from '../../content/car/car-import.ts'
 import { stagedCar } from '../../content/car/staged-car.ts'
-import { assembleDag, type BlockHolder } from '../../content/dag/assembly.ts'
+import { assembleDag } from '../../content/dag/assembly.ts'
 import type { StagedDag } from '../../content/dag/staged-dag.ts'
+import type { PossessedContent } from '../../content/taken-source.ts'
 import { listContent } from '../../content/unixfs/content-listing.ts'
 import { type FileTotals, kindOf, type UnixfsKind } from '../../content/unixfs/unixfs-files.ts'
 import type { Clock } from '../../domain/clock.ts'
@@ -13,7 +14,7 @@ import { HoldfastError } from '../../domain/errors.ts'
 import type { Plan } from '../../domain/plan.ts'
 import type { ByteSource } from '../../domain/sources.ts'
 import { checkNew, dagKey, identityOf } from '../../ipld/cid.ts'
-import type { HeldRoots } from '../../ledger/held-roots.ts'
+import { Possessor, PUBLIC } from '../../ledger/possessor.ts'
 import type { FetchScheduler } from '../fetch/fetch-scheduler.ts'
 import type { PinCommit } from '../pin-commit.ts'
 import { storedNames } from '../pin-names.ts'
@@ -37,7 +38,7 @@ interface Parts {
   clusters: ClusterRegistry
   staging: UploadStaging
   commit: PinCommit
-  held: HeldRoots
+  stored: PossessedContent
   scheduler: FetchScheduler
   clock: Clock
   bounds: { maxBlocks: number; maxDepth: number }
@@ -121,7 +122,8 @@ export class CarImporter {
   /** @throws HoldfastError `VALIDATION` if a block is missing and `allowPartial` is false */
   async #assemble(root: CID, scratch: StagedDag, job: Job): Promise<Assembled> {
     const { home, requester, allowPartial, signal } = job
-    const { bounds } = this.#parts
+    const { bounds, stored, clock } = this.#parts
+    const by = new Possessor(requester.account.owner ?? PUBLIC, clock).with(scratch.rootId)
     const staged = await home.staging.stage()
     try {
       let missing: Assembled['missing'] = null
@@ -129,10 +131,12 @@ export class CarImporter {
         if (!allowPartial) throw incomplete(root, cid)
         missing = { blocks: (missing?.blocks ?? 0) + 1, first: missing?.first ?? cid.toString() }
       }
-      await assembleDag(root, { into: staged, holderOf: this.#holders(scratch), onMissing, ...bounds, signal })
+      // The blocks of the CAR come first, then those that the account may use.
+      const holderOf = (cid: CID) => stored.blocksOf(cid, by)
+      await assembleDag(root, { into: staged, holderOf, onMissing, ...bounds, signal })
       const result = { root, staged, missing: missing as Assembled['missing'] }
       if (missing !== null) return { ...result, kind: 'other', contentSize: 0 }
-      const { kind } = kindOf(root, await staged.store.get(root))
+      const { kind } = kindOf(root, await staged.get(root))
       const limits = new SizeLimits(requester.plan)
       const contentSize = await listContent(staged, root, staged, signal, limits)
       if (kind === 'file') limits.file(contentSize)
@@ -141,18 +145,6 @@ export class CarImporter {
     } catch (error) {
       await staged.abandon()
       throw error
-    }
-  }
-
-  /** The returned function looks in the CAR first, then in the content of live records. */
-  #holders(scratch: StagedDag): (cid: CID) => BlockHolder | null {
-    const { held, clusters, clock } = this.#parts
-    const { backendId } = scratch.store
-    return ({ multihash: { bytes } }) => {
-      const isSent = held.isNeededBy(scratch.rootId, backendId, bytes)
-      const place = isSent ? { backendId, isLocal: true } : held.locate(bytes, clock.now())
-      const source = place === null ? null : clusters.readerOf(place.backendId)
-      return place === null || source === null ? null : { ...place, source }
     }
   }
 

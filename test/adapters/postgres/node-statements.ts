@@ -11,6 +11,7 @@ import type { SqlParam } from '../../../adapters/postgres/sql.ts'
 import type { KnownPast } from '../../../src/catalogue/shared-catalogue.ts'
 import { systemClock } from '../../../src/domain/clock.ts'
 import { featureTables } from '../../../src/features/feature-list.ts'
+import { Possessor, PUBLIC } from '../../../src/ledger/possessor.ts'
 import { commit, record } from '../../catalogue/content-support.ts'
 import { withAccounts, withNode } from './catalogue-in-postgres.ts'
 import { emptied } from './emptied.ts'
@@ -39,7 +40,7 @@ async function nodes(database: Postgres): Promise<void> {
   await known.lost({ after: null, limit: 1, account: 'one' })
   await known.stop()
   await database.reading.first(REFUSAL, ['here', 0])
-  await new PostgresPlaces(database).find(new Uint8Array(34), 1)
+  await new PostgresPlaces(database).find(new Uint8Array(34), new Possessor(PUBLIC, systemClock))
 }
 
 /** Forgets a node with one record. */

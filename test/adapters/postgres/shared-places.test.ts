@@ -1,7 +1,9 @@
 import { describe, expect, test } from 'vitest'
 import type { Postgres } from '../../../adapters/postgres/postgres.ts'
 import { PostgresPlaces } from '../../../adapters/postgres/shared-places.ts'
+import { Possessor, PUBLIC } from '../../../src/ledger/possessor.ts'
 import { commit, DAG, dagOf, NO_LIMITS, NOW, record, SIZES } from '../../catalogue/content-support.ts'
+import { ManualClock } from '../../support/manual-clock.ts'
 import { needsPostgres } from '../../support/postgres-server.ts'
 import { withNode } from './catalogue-in-postgres.ts'
 import { emptiedDatabase } from './opened-database.ts'
@@ -13,7 +15,7 @@ describe('the places of content', needsPostgres, () => {
   })
 
   const placesOf = async (multihash: Uint8Array, now: number) => {
-    const found = await new PostgresPlaces(database).find(multihash, now)
+    const found = await new PostgresPlaces(database).find(multihash, new Possessor(PUBLIC, new ManualClock(now)))
     return found.map(({ node, isRoot, liveUntil }) => ({ node, isRoot, liveUntil })).sort((a, b) => a.node - b.node)
   }
 

@@ -26,7 +26,7 @@ function session(): FetchSession & { asked: number } {
 
 test('a block for one fetch may be freed by it', async () => {
   const shared = new SharedBlocks()
-  const bytes = await shared.get(session(), cid, signal)
+  const bytes = await shared.get(session(), cid, 0, signal)
   freeLone(bytes)
   expect(bytes.length).toBe(0)
 })
@@ -35,10 +35,17 @@ test('a block for several fetches is requested once, and never freed', async () 
   const shared = new SharedBlocks()
   const first = session()
   const got = [first, session(), session()].map(async each => {
-    const bytes = await shared.get(each, cid, signal)
+    const bytes = await shared.get(each, cid, 0, signal)
     freeLone(bytes)
     return bytes.length
   })
   expect(await Promise.all(got)).toEqual([block.length, block.length, block.length])
   expect(first.asked).toBe(1)
+})
+
+test('fetches of two owners share no request', async () => {
+  const shared = new SharedBlocks()
+  const [own, other] = [session(), session()]
+  const got = await Promise.all([shared.get(own, cid, 7, signal), shared.get(other, cid, 8, signal)])
+  expect(got[0]).not.toBe(got[1])
 })

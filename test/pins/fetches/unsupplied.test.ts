@@ -99,9 +99,10 @@ describe('a pin of content that its holder cannot supply', () => {
         throw new HoldfastError(codes.shift() ?? 'INTERNAL_ERROR', 'no block')
       }
       const parts = {
-        targets: { requester: async () => ({}), decide: () => ({ clusterId: 'near' }) },
-        clusters: { backendOf: () => ({ id: 0, staging: { take } }), readerOf: () => ({ name: 'this node' }) },
-        held: { find: () => undefined, locate: () => ({ backendId: 1 }) },
+        targets: { requester: async () => ({ account: { owner: null } }), decide: () => ({ clusterId: 'near' }) },
+        clusters: { backendOf: () => ({ id: 0, staging: { take } }) },
+        held: { find: () => undefined },
+        stored: { blocksOf: () => ({ name: 'this node' }) },
         clock: { now: () => 0 },
         network: { pin: async () => fetched },
         others: async () => ({ source: { name: 'another node' } }),
