@@ -4,7 +4,7 @@ import { writeFileSync } from 'node:fs'
 import { type AddressInfo, createServer } from 'node:net'
 import { join } from 'node:path'
 import { afterAll, describe, expect, test } from 'vitest'
-import { MAIN, ServerProcess } from '../../support/server-process.ts'
+import { MAIN, ServerProcess, SOURCES } from '../../support/server-process.ts'
 import { withTempDir } from '../../support/temp-dir.ts'
 import { COMMAND_CASES } from '../../wiring/start-command-cases.ts'
 
@@ -16,11 +16,12 @@ interface Run {
   stderr: string
 }
 
-/** Runs a command with a limit of open files. */
+/** Runs a command with a limit of open files. Only the sources load each package by its name, and so can lack one. */
 async function run(args: readonly string[], env: Readonly<Record<string, string>>, descriptors = 4_096): Promise<Run> {
   const inherited = Object.entries(process.env).filter(([name]) => !name.startsWith('HOLDFAST_'))
   const options = { env: { ...Object.fromEntries(inherited), ...env }, timeout: LONG.timeout }
-  const command = ['-c', `ulimit -n ${descriptors}; exec "$@"`, 'sh', process.execPath, MAIN, ...args]
+  const main = env.NODE_OPTIONS === undefined ? MAIN : SOURCES
+  const command = ['-c', `ulimit -n ${descriptors}; exec "$@"`, 'sh', process.execPath, main, ...args]
   return new Promise(done => {
     const child = execFile('/bin/sh', command, options, (_, stdout, stderr) => {
       done({ code: child.exitCode, stdout, stderr })
