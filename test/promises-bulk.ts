@@ -52,7 +52,7 @@ export const bulkPromises: readonly KeptPromise[] = [
   {
     promise: 'an upload that broke off counts in the quota during a backup',
     file: 'src/pins/upload/upload-staging.ts',
-    find: '      if (staged !== null) this.dropped(requester, staged)\n',
+    find: '        this.dropped(requester, staged)\n',
     replace: '',
     test: { file: 'test/pins/removal/deletion-stop.test.ts', name: 'counts uploads that broke off' },
   },

@@ -64,6 +64,11 @@ export interface CommandArguments<Spec extends Pick<CommandSpec, 'flags'>> {
   words: readonly string[]
 }
 
+/** Returns the flags of a command as people see them. `--help` is a flag of every command. */
+export function shownFlags(flags: FlagTable): [name: string, flag: Flag][] {
+  return Object.entries({ ...flags, help: { about: 'this text' } })
+}
+
 const JSON_LINES = { about: 'print one JSON object per line' }
 
 /** Flags of a command that uses the API. */

@@ -1,5 +1,5 @@
 import { ALIASES, COMMAND_TABLE, type CommandName, commandsOf, GROUPS, isCommand, SECTIONS } from './all-commands.ts'
-import type { Flag } from './command-spec.ts'
+import { shownFlags } from './command-spec.ts'
 
 /** Words that can follow a command, a group of commands, or the program itself. */
 export interface Completions {
@@ -31,7 +31,7 @@ export function completionTable(): Completions[] {
 
 function ofCommand(name: CommandName): Completions {
   const { flags, words, aliases = [] } = COMMAND_TABLE[name]
-  const all = Object.entries<Flag>({ ...flags, help: { about: 'this text' } }).map(([flag, { value, about }]) => ({
+  const all = shownFlags(flags).map(([flag, { value, about }]) => ({
     name: `--${flag}`,
     about,
     value,

@@ -1,7 +1,5 @@
 import { COMMAND_TABLE, type CommandName, commandsOf, isCommand, SECTIONS } from './all-commands.ts'
-import type { Flag } from './command-spec.ts'
-
-const HELP_FLAG: Flag = { about: 'this text' }
+import { type Flag, type FlagTable, shownFlags } from './command-spec.ts'
 
 /** Returns the help of a command, of a group such as `account`, or, for the empty name, of the program. */
 export function helpOf(topic: string): string {
@@ -30,8 +28,8 @@ function usageOf(name: CommandName): string {
 }
 
 /** Aligns the meanings of all flags of a command. */
-function flagLines(flags: Readonly<Record<string, Flag>>): string {
-  const rows = Object.entries({ ...flags, help: HELP_FLAG }).map(([name, { value, about, intro }]) => ({
+function flagLines(flags: FlagTable): string {
+  const rows = shownFlags(flags).map(([name, { value, about, intro }]) => ({
     left: `  --${name}${value === undefined ? '' : ` ${value}`}`,
     about,
     intro: intro === undefined ? '' : `\n${intro}\n\n`,

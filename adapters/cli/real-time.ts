@@ -1,5 +1,8 @@
 // A command runs in real time, because it waits for people and other processes.
 
+/** Resolves after a number of milliseconds. */
+export { setTimeout as sleep } from 'node:timers/promises'
+
 /** Returns the time in ms since the epoch. */
 export function timeNow(): number {
   return Date.now()
@@ -8,11 +11,6 @@ export function timeNow(): number {
 /** Returns milliseconds of a clock that nobody sets. Only differences mean anything. */
 export function steadyTime(): number {
   return performance.now()
-}
-
-/** Resolves after `ms`. */
-export function sleep(ms: number): Promise<void> {
-  return new Promise(resolve => setTimeout(resolve, ms))
 }
 
 /** Returns a signal that aborts after `ms`. */

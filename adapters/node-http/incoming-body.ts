@@ -20,7 +20,7 @@ const PIECE_BYTES = 256 * 1024
 /** Size up to which a body may be read at once. Node buffers this many bytes before the body is read. */
 const SMALL_BYTES = 64 * 1024
 
-// HTTP's own timeouts are about clients and sockets, so they run in real time, whatever clock the engine has.
+// Timeouts of HTTP wait for clients and sockets, so they run in real time. The clock of the engine may be a manual one.
 
 /** Gives up a socket without progress for `ms`. Returns a function that restores its timeout. */
 export function idleTimeout(socket: Socket | null, ms: number): () => void {

@@ -1,4 +1,4 @@
-// The watches of loops and threads need real time, whatever clock the engine has.
+// The watches of event loops and threads measure real time. The clock of the engine may be a manual one.
 
 /** Calls `beat` every `ms` with the real time since its last call. Returns a function that ends the calls. */
 export function everyMs(ms: number, beat: (elapsedMs: number) => void, { keepsAlive = false } = {}): () => void {

@@ -100,8 +100,10 @@ export class UploadStaging {
       staged = await this.#clusters.defaultBackend.staging.stage({ late })
       return await upload({ staged, budget, requester })
     } catch (error) {
-      await staged?.abandon()
-      if (staged !== null) this.dropped(requester, staged)
+      if (staged !== null) {
+        await staged.abandon()
+        this.dropped(requester, staged)
+      }
       if (options.signal?.aborted === true && !isHoldfastError(error, 'OUTCOME_UNKNOWN')) {
         throw new HoldfastError('ABORTED', 'the upload was aborted', { cause: error })
       }

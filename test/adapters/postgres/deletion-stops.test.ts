@@ -1,4 +1,4 @@
-import { beforeEach, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import type { Postgres } from '../../../adapters/postgres/postgres.ts'
 import type { SetBack } from '../../../src/catalogue/offers.ts'
 import { silentLogger } from '../../../src/domain/logger.ts'
@@ -6,7 +6,7 @@ import { DeletionStop } from '../../../src/pins/deletion-stop.ts'
 import { commit, dagOf, NO_LIMITS, NOW, record, SIZES } from '../../catalogue/content-support.ts'
 import { needsPostgres } from '../../support/postgres-server.ts'
 import { type TestNode, withNode } from './catalogue-in-postgres.ts'
-import { emptiedDatabase } from './opened-database.ts'
+import { databaseOfTwoNodes } from './opened-database.ts'
 
 const SET_BACK: SetBack = { id: 'the set-back', problem: 'restored' }
 const HERE = new Map([['near', 0]])
@@ -15,12 +15,8 @@ const LIMITS = { ...NO_LIMITS, maxStorageBytes: 5 * charge }
 
 describe('a stop of deletion on one of two nodes', needsPostgres, () => {
   let database: Postgres
-  emptiedDatabase(opened => {
+  databaseOfTwoNodes(opened => {
     database = opened
-  })
-  beforeEach(async () => {
-    const node = 'INSERT INTO nodes (name, number, id, url) VALUES ($1, $2, $1, $1)'
-    for (const [number, name] of ['here', 'there'].entries()) await database.command(node, [name, number])
   })
 
   const bothNodes = (run: (here: TestNode, there: TestNode) => Promise<void>) =>

@@ -54,6 +54,19 @@ export function emptiedDatabase(use: Use, options: OpenOptions = {}): void {
   })
 }
 
+/** Opens a database as {@link emptiedDatabase} does. Each test begins with the nodes `here` and `there`, numbers 0 and 1. */
+export function databaseOfTwoNodes(use: Use): void {
+  let database: Postgres | undefined
+  emptiedDatabase((opened, url) => {
+    database = opened
+    return use(opened, url)
+  })
+  beforeEach(async () => {
+    const node = 'INSERT INTO nodes (name, number, id, url) VALUES ($1, $2, $1, $1)'
+    for (const [number, name] of ['here', 'there'].entries()) await database?.command(node, [name, number])
+  })
+}
+
 /** Returns a URL for connections whose commits do not wait for the disk. */
 export function asynchronous(url: string): string {
   const changed = new URL(url)

@@ -1,11 +1,11 @@
-import { beforeEach, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import type { Postgres } from '../../../adapters/postgres/postgres.ts'
 import type { SetBack } from '../../../src/catalogue/offers.ts'
 import { commit, DAG, dagOf, NO_LIMITS, NOW, record, SIZES } from '../../catalogue/content-support.ts'
 import { rootsIn, whole } from '../../catalogue/whole-reconciliation.ts'
 import { needsPostgres } from '../../support/postgres-server.ts'
 import { type TestNode, withNode } from './catalogue-in-postgres.ts'
-import { emptiedDatabase } from './opened-database.ts'
+import { databaseOfTwoNodes } from './opened-database.ts'
 
 const SET_BACK: SetBack = { id: 'the set-back', problem: 'restored' }
 const HERE = new Map([['near', 0]])
@@ -13,12 +13,8 @@ const THERE = new Map([['there', 0]])
 
 describe('nodes on a database that was set back', needsPostgres, () => {
   let database: Postgres
-  emptiedDatabase(opened => {
+  databaseOfTwoNodes(opened => {
     database = opened
-  })
-  beforeEach(async () => {
-    const node = 'INSERT INTO nodes (name, number, id, url) VALUES ($1, $2, $1, $1)'
-    for (const [number, name] of ['here', 'there'].entries()) await database.command(node, [name, number])
   })
 
   const setBack = () =>
