@@ -1,7 +1,8 @@
 import type { DagIdentity } from '../ipld/cid.ts'
 import type { BlockTable } from './block-table.ts'
-import { type Possessor, PUBLIC } from './possessor.ts'
+import type { Possessor } from './possessor.ts'
 import type { LiveRoot, RootRow, RootTable } from './root-table.ts'
+import type { OwnedDag } from './whole-dag.ts'
 
 /** The location of a block that a live root needs. */
 export interface HeldPlace {
@@ -92,13 +93,13 @@ export class HeldRoots {
     return found !== undefined && this.#blocks.isPossessed(found.id, by)
   }
 
-  /** Yields the complete public roots that need a block, and those of an owner, on any backend. Reads each on request. */
-  *rootsWith(multihash: Uint8Array, owner: number): Generator<DagIdentity, void, undefined> {
+  /** Yields the complete roots of all owners that need a block, on any backend. Reads each root on request. */
+  *rootsWith(multihash: Uint8Array): Generator<OwnedDag, void, undefined> {
     for (const blockId of this.#blocks.idsOf(multihash)) {
       for (let after = 0; ; ) {
         const [root] = this.#blocks.completeRootsOf(blockId, after, 1)
         if (root === undefined) break
-        if (root.owner === PUBLIC || root.owner === owner) yield root
+        yield root
         after = root.id
       }
     }

@@ -24,8 +24,9 @@ export class OwnedContent {
   /** Returns true if a live record of the account holds a complete DAG that contains this CID. */
   async has({ id: accountId, owner }: Account, cid: CID, signal?: AbortSignal): Promise<boolean> {
     if (await this.#hasRecord(accountId, identityOf(cid))) return true
-    for (const root of this.#held.rootsWith(cid.multihash.bytes, owner ?? PUBLIC)) {
-      if (await this.#hasRecord(accountId, root)) return true
+    for (const root of this.#held.rootsWith(cid.multihash.bytes)) {
+      const mayUse = root.owner === PUBLIC || root.owner === owner
+      if (mayUse && (await this.#hasRecord(accountId, root))) return true
       if (turnSpent()) await nextTurn(signal)
     }
     return false
