@@ -21,12 +21,23 @@ async function typeOfBytes(given: Uint8Array, isWhole: boolean): Promise<string>
   // A copy, because bytes in pages of their own are read slowly one by one.
   const start = Buffer.from(given)
   const latin1 = start.toString('latin1')
-  if (/^[\t\n\f\r ]*%PDF-/.test(latin1)) return 'application/pdf'
+  const other = NOT_OF_LIBRARY.find(([signature]) => signature.test(latin1))?.[1]
+  if (other !== undefined) return other
   const text = readText(start, isWhole)
   // Any text can begin with the letters of a short signature, such as "BM" of a bitmap.
   if (text !== null && !TEXT_SIGNATURE.test(text)) return typeOfText(text, isWhole)
   return (await typeOfMedia(start, latin1)) ?? (text === null ? BINARY : 'text/plain')
 }
+
+/** Signatures that the library does not know, or not behind white space. Some consist of text. */
+const NOT_OF_LIBRARY: ReadonlyArray<[signature: RegExp, type: string]> = [
+  [/^(?:\xef\xbb\xbf)?[\t\n\f\r ]*%PDF-/, 'application/pdf'],
+  [/^d(?:8:announce\d+:|13:announce-listll?\d+:)/, 'application/x-bittorrent'],
+  [/^AT&TFORM.{4}DJV[IMU]/s, 'image/vnd.djvu'],
+  [/^\.snd\0/, 'audio/basic'],
+  [/^#\?RADIANCE\n/, 'image/vnd.radiance'],
+  [/^\0\0\0\fJXS \r\n\x87\n/, 'image/jxs'],
+]
 
 /** Signatures that consist of text, which the library knows. */
 const TEXT_SIGNATURE = /^(?:GIF8[79]a|%!PS-|\{\\rtf|WEBVTT(?:[\s]|$)|BEGIN:V(?:CARD|CALENDAR)\s)/
