@@ -52,6 +52,11 @@ export const attributeAudits: readonly GatewayAudit[] = [
         [`${dated}/f.txt`]: [0o751, MODIFIED],
       })
       assert.deepEqual((await archived(context, plain))[`${plain}/f.txt`], [0o644, 0])
+      const stored = nodeOf({ type: 'symlink', data: Buffer.from('f.txt') }, { mtime: MODIFIED / 1000 })
+      const link = await pbBlock({ Data: stored, Links: [] })
+      const links = { Data: nodeOf({ type: 'directory' }, {}), Links: [dagPb.createLink('to', 5, link[0])] }
+      const linked = await context.world.addBlocks([link, await pbBlock(links)])
+      assert.deepEqual((await archived(context, linked))[`${linked}/to`], [0o777, MODIFIED])
     },
   },
   {

@@ -3,8 +3,8 @@ import { checkWays } from '../support/byte-name-ways.ts'
 import { hasPostgres, needsPostgres, type SharedPostgres, sharedPostgres } from '../support/postgres-server.ts'
 import { withTempDir } from '../support/temp-dir.ts'
 
-/** On two busy cores, in ms. */
-const timeout = 400_000
+/** On two busy cores that other work shares, in ms. */
+const timeout = 1_800_000
 
 let server: SharedPostgres | undefined
 beforeAll(async () => {

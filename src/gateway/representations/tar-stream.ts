@@ -65,7 +65,7 @@ export async function* streamTar(
         yield tarPadding(node.size)
         break
       case 'symlink':
-        yield tarHeader({ name: path, type: 'symlink', size: 0, target: node.target })
+        yield tarHeader({ ...attributesOf(node), name: path, type: 'symlink', size: 0, target: node.target })
         break
       case 'opaque':
         throw malformedDagPb(node.cid, 'it is neither a file nor a directory')
