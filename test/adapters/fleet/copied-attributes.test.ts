@@ -49,7 +49,13 @@ describe('a copy on another node', needsPostgres, () => {
         method: 'POST',
         headers: { ...own, 'x-cluster': 'first' },
       })
-      expect([pinned.status, await pinned.json()]).toMatchObject([201, { status: 'pinned', clusterId: 'first' }])
+      expect(pinned.status).toBe(201)
+      const statuses = async (): Promise<string[]> => {
+        const answer = await fetch(`${a.url}/api/v3/users/me/uploads?cid=${cid}`, { headers: own })
+        const { uploads } = (await answer.json()) as { uploads: Array<{ clusterId: string; status: string }> }
+        return uploads.map(({ clusterId, status }) => `${clusterId} ${status}`).sort()
+      }
+      await expect.poll(statuses).toEqual(['first pinned', 'second pinned'])
       await b.stop()
       expect(await attributesAt(a, cid)).toEqual([
         ['/', 0o751, 2],
