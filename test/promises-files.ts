@@ -50,6 +50,13 @@ export const filePromises: readonly KeptPromise[] = [
     test: { file: 'test/http/multipart.test.ts', name: 'attributes mode=649' },
   },
   {
+    promise: 'a repeated attribute of a form is refused',
+    file: 'src/domain/file-attributes.ts',
+    find: 'query.getAll(name).length > 1',
+    replace: 'false',
+    test: { file: 'test/http/multipart.test.ts', name: 'attributes mode=0644&mode=0600' },
+  },
+  {
     promise: 'an upload names no more directories than its plan allows files',
     file: 'src/pins/upload/uploader.ts',
     find: 'if (entry.isCounted === true) budget.startDirectory()\n',

@@ -25,6 +25,7 @@ export interface StoredAttributes {
 /** Media type of a part of a form that stands for a directory, as in the forms of Kubo. */
 export const DIRECTORY_TYPE = 'application/x-directory'
 
+const QUERY_NAMES = ['mode', 'mtime', 'mtime-nsecs']
 const ALL_MODES = 0o7777
 const BILLION = 1_000_000_000n
 const MOST_NANOSECONDS = 999_999_999
@@ -78,6 +79,9 @@ export function attributeQuery({ mode, mtime }: StoredAttributes): string {
  */
 export function attributesOfQuery(text: string, where: string): StoredAttributes {
   const query = new URLSearchParams(text)
+  for (const name of QUERY_NAMES) {
+    if (query.getAll(name).length > 1) throw new HoldfastError('VALIDATION', `${where}${name} is given more than once`)
+  }
   const mode = query.get('mode') ?? '0'
   if (!/^[0-7]{1,6}$/.test(mode)) throw new HoldfastError('VALIDATION', `${where}mode must be an octal number`)
   const seconds = query.get('mtime')

@@ -170,6 +170,8 @@ describe('names', () => {
     'mtime-nsecs=1',
     'mtime=1&mtime-nsecs=1000000000',
     'mtime=1&mtime-nsecs=-1',
+    'mode=0644&mode=0600',
+    'mtime=1&mtime=1',
   ])('attributes %s are refused', async query => {
     const reading = readAll(form(`${part(`name="files?${query}"; filename="x"`, 'x')}--b--`, TYPE))
     await expect(reading).rejects.toMatchObject({
