@@ -71,6 +71,13 @@ export const bulkPromises: readonly KeptPromise[] = [
     test: { file: 'test/pins/quotas.test.ts', name: 'running uploads share the rest' },
   },
   {
+    promise: 'a set-back of the database lets no account fill the disk',
+    file: 'src/pins/deletion-stop.ts',
+    find: '!(this.isHeld || (await this.isSetBack()))',
+    replace: '!this.isHeld',
+    test: { file: 'test/torture/full-disk.test.ts', name: 'has room for others while a set-back' },
+  },
+  {
     promise: 'released content counts in the quota until the node of a set-back has offered its content',
     file: 'src/catalogue/rules/stop-rules.ts',
     find: ' AND ${HAS_OFFERED}`',

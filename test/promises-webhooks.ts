@@ -69,4 +69,32 @@ export const webhookPromises: readonly KeptPromise[] = [
     replace: '',
     test: { file: jobs, name: 'a query that may lack due jobs' },
   },
+  {
+    promise: 'an account has a limited number of webhooks',
+    file: 'src/features/webhooks/webhook-rules.ts',
+    find: ">= most) return 'too_many'",
+    replace: "> most) return 'too_many'",
+    test: { file: 'test/catalogue/content-rules.test.ts', name: 'removes a webhook with its deliveries' },
+  },
+  {
+    promise: 'a webhook has at most 1,000 waiting deliveries, in SQLite',
+    file: 'src/storage/schema-webhooks.ts',
+    find: 'const MOST_WAITING = 1_000',
+    replace: 'const MOST_WAITING = 2_000',
+    test: { file: 'test/catalogue/content-rules.test.ts', name: 'limits the waiting and the ended' },
+  },
+  {
+    promise: 'a webhook has at most 1,000 waiting deliveries, in PostgreSQL',
+    file: 'adapters/postgres/schema-deliveries.ts',
+    find: 'const MOST_WAITING = 1_000',
+    replace: 'const MOST_WAITING = 2_000',
+    test: { file: 'test/adapters/postgres/content.test.ts', name: 'limits the waiting and the ended' },
+  },
+  {
+    promise: 'old deliveries of a webhook are deleted',
+    file: 'src/features/webhooks/delivery-rules.ts',
+    find: '        yield* run(FORGET, { ...ended, kept: ENDED_DELIVERIES_KEPT })\n',
+    replace: '',
+    test: { file: 'test/catalogue/content-rules.test.ts', name: 'limits the waiting and the ended' },
+  },
 ]
