@@ -12,6 +12,7 @@ import type { ClusterBackend } from './clusters/cluster-backend.ts'
 import type { Cluster } from './clusters/cluster-registry.ts'
 import type { EngineConfig } from './config/engine-options.ts'
 import type { Collected } from './content/collector.ts'
+import type { PendingNode } from './content/revision-log.ts'
 import type { Verified, VerifyOptions } from './content/verifier.ts'
 import type { Clock } from './domain/clock.ts'
 import type { FileSystem } from './domain/file-system.ts'
@@ -84,17 +85,19 @@ export interface TakedownList {
    */
   page(request: PageRequest): Promise<Page<Takedown>>
   /**
-   * Takes content down. When the promise resolves, the entry is durable. A repeated call replaces the reason and the
+   * Takes content down. When the promise resolves, the entry is durable, and responses with the content have
+   * ended. In the result, `pending` names the nodes and gateway threads that may still serve the content. A repeated call replaces the reason and the
    * status.
    * @throws HoldfastError `INVALID_CID`, `VALIDATION`
    * @example await engine.takedowns.add({ cid, reason: 'court order 12/34', status: 451 })
    */
-  add(request: TakedownRequest): Promise<Takedown>
+  add(request: TakedownRequest): Promise<Takedown & { pending: PendingNode[] }>
   /**
+   * Lifts a takedown. `pending` names the nodes and gateway threads that may still refuse the content.
    * @throws HoldfastError `INVALID_CID`, `VALIDATION`; `NOT_FOUND` if there is no takedown with this CID and path
    * @example await engine.takedowns.remove({ cid })
    */
-  remove(target: Pick<TakedownRequest, 'cid' | 'path'>): Promise<void>
+  remove(target: Pick<TakedownRequest, 'cid' | 'path'>): Promise<{ pending: PendingNode[] }>
 }
 
 /**

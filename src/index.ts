@@ -59,6 +59,7 @@ export type { Car, CarBlock } from './content/car/car-reader.ts'
 export { readCar } from './content/car/car-reader.ts'
 export type { Collected } from './content/collector.ts'
 export { defaultReserve } from './content/disk-reserve.ts'
+export type { PendingNode } from './content/revision-log.ts'
 export type { DamagedBlock, Verified, VerifyOptions } from './content/verifier.ts'
 export type { Clock } from './domain/clock.ts'
 export type {

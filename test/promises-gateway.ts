@@ -5,6 +5,7 @@ const egress = 'test/gateway/egress.test.ts'
 const bounds = 'test/gateway/representations/bounds.test.ts'
 const documents = 'test/gateway/pages/document.test.ts'
 const takedowns = 'test/gateway/policy/takedowns.test.ts'
+const revisions = 'test/adapters/node-http/revisions.test.ts'
 const takedownFile = 'test/gateway/policy/takedown-file.test.ts'
 const withheld = 'test/content/withholding-model.test.ts'
 const readers = 'test/adapters/node-http/readers.test.ts'
@@ -191,7 +192,7 @@ export const gatewayPromises: readonly KeptPromise[] = [
   },
   {
     promise: 'a takedown counts in all threads at once',
-    file: 'src/gateway/policy/takedowns.ts',
+    file: 'src/gateway/policy/takedown-list.ts',
     find: '      remember()\n      this.#file.publish()\n',
     replace: '      remember()\n',
     test: { file: readers, name: 'refuse content once it is taken down, even during an answer' },
@@ -505,7 +506,7 @@ export const gatewayPromises: readonly KeptPromise[] = [
   },
   {
     promise: 'owners take turns to read blocks',
-    file: 'src/gateway/source/request-blocks.ts',
+    file: 'src/gateway/source/pinned-content.ts',
     find: 'this.#reads.hold(1, read, currentOwner())',
     replace: 'this.#reads.hold(1, read)',
     test: {
@@ -841,7 +842,7 @@ export const gatewayPromises: readonly KeptPromise[] = [
   },
   {
     promise: 'the cost of a takedown does not depend on the number of the others',
-    file: 'src/gateway/policy/takedowns.ts',
+    file: 'src/gateway/policy/takedown-list.ts',
     find: ' || renewed > this.#entries.size',
     replace: ' || renewed >= 0',
     test: { file: takedownFile, name: 'an added takedown is appended, and threads' },
@@ -862,28 +863,28 @@ export const gatewayPromises: readonly KeptPromise[] = [
   },
   {
     promise: 'renewed takedowns do not fill the disk',
-    file: 'src/gateway/policy/takedowns.ts',
+    file: 'src/gateway/policy/takedown-list.ts',
     find: 'renewed > this.#entries.size',
     replace: 'renewed > 1_000_000',
     test: { file: takedownFile, name: 'renewed takedowns do not let the file' },
   },
   {
     promise: 'the cost of a lift does not depend on the number of takedowns',
-    file: 'src/gateway/policy/takedowns.ts',
+    file: 'src/gateway/policy/takedown-list.ts',
     find: 'outdated > this.#entries.size',
     replace: 'outdated > 0',
     test: { file: takedownFile, name: 'a lifted takedown is appended, and' },
   },
   {
     promise: 'lifts do not fill the disk',
-    file: 'src/gateway/policy/takedowns.ts',
+    file: 'src/gateway/policy/takedown-list.ts',
     find: 'this.#renewed + 2 * lifted.length',
     replace: 'this.#renewed',
     test: { file: takedownFile, name: 'lifts do not let the file grow' },
   },
   {
     promise: 'a lift keeps a takedown of the same bytes with another codec',
-    file: 'src/gateway/policy/takedowns.ts',
+    file: 'src/gateway/policy/takedown-list.ts',
     find: ' || isShared',
     replace: '',
     test: { file: takedownFile, name: 'a lift leaves the takedown of the same bytes' },
@@ -925,7 +926,7 @@ export const gatewayPromises: readonly KeptPromise[] = [
   },
   {
     promise: 'a refused takedown leaves nothing in the file',
-    file: 'src/gateway/policy/takedowns.ts',
+    file: 'src/gateway/policy/takedown-list.ts',
     find: '.then(text => this.#file.replace(text))',
     replace: '',
     test: { file: takedownFile, name: 'a failed append is undone' },
@@ -958,6 +959,48 @@ export const gatewayPromises: readonly KeptPromise[] = [
     find: 'if (this.#parts.rules.revision !== this.#revision) this.#deciding = this.#decide()\n',
     replace: '\n',
     test: { file: takedowns, name: 'a takedown ends an open answer' },
+  },
+  {
+    promise: 'a takedown ends an answer that nobody reads',
+    file: 'src/gateway/http/held-response.ts',
+    find: '  holding.content.watch(reason => stream.fail(reason))\n',
+    replace: '',
+    test: { file: revisions, name: 'ends responses that nobody reads, and waits' },
+  },
+  {
+    promise: 'the connection of an ended answer closes',
+    file: 'adapters/node-http/response.ts',
+    find: '  body.onFail?.(() => outgoing.destroy())\n',
+    replace: '',
+    test: { file: revisions, name: 'an ended response closes its connection' },
+  },
+  {
+    promise: 'a takedown does not wait for a thread whose event loop is blocked',
+    file: 'adapters/node-http/started-reader.ts',
+    find: 'this.#reading.isAwaited ? AWAITED_MS : HANG_MS',
+    replace: 'HANG_MS',
+    test: { file: revisions, name: 'a blocked thread that a takedown waits for' },
+  },
+  {
+    promise: 'a takedown waits until each thread has decided its open answers',
+    file: 'src/content/revision-log.ts',
+    find: '    await decide()\n',
+    replace: '    void decide()\n',
+    test: { file: 'test/content/revision-log.test.ts', name: 'a change waits for every thread' },
+  },
+  {
+    promise: 'open answers are decided in turns of the event loop',
+    file: 'src/gateway/source/root-opener.ts',
+    find: '        if (turnSpent()) await nextTurn()\n',
+    replace: '',
+    test: { file: 'test/gateway/source/decisions.test.ts', name: 'ten thousand open responses are decided' },
+  },
+  {
+    promise: 'a node that does not answer delays no confirmation',
+    file: 'src/gateway/source/root-opener.ts',
+    find: 'await Promise.race([Promise.all(deciding), late.promise])',
+    replace: 'await Promise.all(deciding)',
+    test: { file: 'test/gateway/source/decisions.test.ts', name: 'a response ends if another node does not answer' },
   },
   {
     promise: 'an account reads its own content alone',

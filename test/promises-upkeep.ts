@@ -307,7 +307,7 @@ export const upkeepPromises: readonly KeptPromise[] = [
   },
   {
     promise: 'a takedown that the file has is not told as refused',
-    file: 'src/gateway/policy/takedowns.ts',
+    file: 'src/gateway/policy/takedown-list.ts',
     find: '      throw unknownAfterDiskError(cause)\n    } finally',
     replace: '      throw cause\n    } finally',
     test: { file: takedownTest, name: 'fails with OUTCOME_UNKNOWN if the ledger' },

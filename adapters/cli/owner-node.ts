@@ -1,5 +1,5 @@
 import { createEngine, type Engine, HoldfastError, isHoldfastError } from '../../src/index.ts'
-import type { HoldfastClient, JsonObject } from '../client/index.ts'
+import type { HoldfastClient, JsonObject, PendingNode } from '../client/index.ts'
 import { accountRow } from './account-lines.ts'
 import { connect, listOf, numberOf } from './api-command.ts'
 import { ownerBase, readApiSettings } from './api-settings.ts'
@@ -33,7 +33,7 @@ export interface OwnerNode {
   accounts(): AsyncIterable<readonly JsonObject[]>
   takedowns(): AsyncIterable<readonly JsonObject[]>
   takeDown(takedown: { cid: string; path: string; reason: string; status: 410 | 451 }): Promise<JsonObject>
-  liftTakedown(target: { cid: string; path: string }): Promise<void>
+  liftTakedown(target: { cid: string; path: string }): Promise<JsonObject>
   nodes(): Promise<readonly JsonObject[]>
   retireNode(id: string, to: string): Promise<void>
   forgetNode(id: string, isReplaced: boolean): Promise<void>
@@ -94,9 +94,8 @@ function remoteNode(client: HoldfastClient): OwnerNode {
       }
     },
     takeDown: takedown => client.request('POST', '/takedowns', { json: takedown }),
-    liftTakedown: async ({ cid, path }) => {
-      await client.request('DELETE', `/takedowns/${encodeURIComponent(cid)}`, { query: path === '' ? {} : { path } })
-    },
+    liftTakedown: ({ cid, path }) =>
+      client.request('DELETE', `/takedowns/${encodeURIComponent(cid)}`, { query: path === '' ? {} : { path } }),
     nodes: async () => listOf(await client.request('GET', '/nodes'), 'nodes'),
     retireNode: async (id, to) => {
       await client.request('POST', `/nodes/${encodeURIComponent(id)}/retire`, { json: { to } })
@@ -151,10 +150,10 @@ function localNode(engine: Engine): OwnerNode {
       }
     },
     takeDown: async takedown => {
-      const { at, ...taken } = await engine.takedowns.add(takedown)
-      return { ...taken, at: isoTime(at) }
+      const { at, pending, ...taken } = await engine.takedowns.add(takedown)
+      return { ...taken, at: isoTime(at), ...shownPending(pending) }
     },
-    liftTakedown: target => engine.takedowns.remove(target),
+    liftTakedown: async target => ({ removed: true, ...shownPending((await engine.takedowns.remove(target)).pending) }),
     nodes: async () => (await engine.nodes.list()).map(nodeRow),
     retireNode: (id, to) => engine.nodes.retire(id, { to }),
     forgetNode: (id, isReplaced) => engine.nodes.forget(id, { isReplaced }),
@@ -191,4 +190,8 @@ async function openDirectory(flags: DirectoryFlags, env: Environment): Promise<E
       throw new HoldfastError('DATA_DIR_IN_USE', `${error.message}: to use that server, ${advice}`, { cause: error })
     },
   )
+}
+
+function shownPending(pending: readonly PendingNode[]): { pending?: readonly PendingNode[] } {
+  return pending.length === 0 ? {} : { pending }
 }

@@ -1,4 +1,5 @@
 import type { JsonObject } from '../client/index.ts'
+import { type PendingNode, pendingText } from '../client/pending-nodes.ts'
 import type { GivenTo } from './all-commands.ts'
 import { textOf } from './api-command.ts'
 import { usageError } from './arguments.ts'
@@ -11,15 +12,15 @@ export function addTakedown(given: GivenTo<'takedown add'>, env: Environment): P
   return withOwnerNode(given, env, async ({ node, flags, words: [target = ''], json }) => {
     const taken = await node.takeDown({ ...readTarget(target), reason: flags.reason, status: readStatus(flags.status) })
     if (json) printJson(taken)
-    else print(`${placeOf(taken)} is now blocked with ${textOf(taken, 'status')}`)
+    else print(withPending(`${placeOf(taken)} is now blocked with ${textOf(taken, 'status')}`, taken))
   })
 }
 
 export function removeTakedown(given: GivenTo<'takedown remove'>, env: Environment): Promise<void> {
   return withOwnerNode(given, env, async ({ node, words: [target = ''], json }) => {
-    await node.liftTakedown(readTarget(target))
-    if (json) printJson({ removed: true })
-    else print(`${target} is no longer blocked`)
+    const lifted = await node.liftTakedown(readTarget(target))
+    if (json) printJson(lifted)
+    else print(withPending(`${target} is no longer blocked`, lifted))
   })
 }
 
@@ -38,6 +39,12 @@ export function listTakedowns(given: GivenTo<'takedown list'>, env: Environment)
       isFirst = false
     }
   })
+}
+
+/** Adds the nodes and threads that may not have noticed a change. */
+function withPending(text: string, { pending = [] }: JsonObject): string {
+  const left = pendingText(pending as unknown as PendingNode[])
+  return left === '' ? text : `${text}\n${left}`
 }
 
 function placeOf(row: JsonObject): string {

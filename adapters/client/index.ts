@@ -58,14 +58,17 @@ export type {
   KnownNode,
   LostRecord,
   ManagedAccount,
+  NewTakedown,
   NodeHistory,
   NodePeers,
   NodeStats,
   OwnedJob,
   Takedown,
+  TakenDown,
   Verified,
 } from './owner-answers.ts'
 export type { CollectOptions, NewAccountOptions, VerifyOptions } from './owner-options.ts'
+export type { PendingNode } from './pending-nodes.ts'
 export type { ListOptions, PinOptions, Pins, WaitOptions } from './pins.ts'
 export type { BodyPart, RequestBody, SizedSource, UploadSource } from './request-body.ts'
 export type { SecondFactor, SecondFactorProof } from './second-factor.ts'

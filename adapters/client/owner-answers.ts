@@ -1,6 +1,7 @@
 import type { AccountEgress, Usage } from './account-answers.ts'
 import type { PinState } from './answers.ts'
 import type { Job } from './jobs.ts'
+import type { PendingNode } from './pending-nodes.ts'
 
 /** A number of items, and their total size in bytes. */
 export interface Amount {
@@ -134,6 +135,14 @@ export interface Takedown {
   status: 410 | 451
   reason: string
   at: string
+}
+
+/** Content to take down. */
+export type NewTakedown = Pick<Takedown, 'cid' | 'reason'> & Partial<Pick<Takedown, 'path' | 'status'>>
+
+/** A new takedown, and the nodes and threads that may still serve the content. */
+export interface TakenDown extends Takedown {
+  pending: PendingNode[]
 }
 
 /** A job of any account. */

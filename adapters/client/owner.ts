@@ -10,11 +10,13 @@ import type {
   KnownNode,
   LostRecord,
   ManagedAccount,
+  NewTakedown,
   NodeHistory,
   NodePeers,
   NodeStats,
   OwnedJob,
   Takedown,
+  TakenDown,
   Verified,
 } from './owner-answers.ts'
 import type { CollectOptions, NewAccountOptions, VerifyOptions } from './owner-options.ts'
@@ -163,10 +165,7 @@ export class Owner {
     throw new HoldfastError('UNAVAILABLE', 'the answer broke off')
   }
 
-  /**
-   * Returns a page of takedowns, oldest first.
-   * @example const { rows } = await client.owner.takedowns()
-   */
+  /** Returns a page of takedowns, oldest first. @example const { rows } = await client.owner.takedowns() */
   async takedowns({ after, limit, signal }: PageOptions = {}): Promise<Page<Takedown>> {
     const options = { query: { after, limit: limit?.toString() }, signal }
     const answer = await this.#json<{ takedowns: Takedown[]; next: string | null }>('GET', '/takedowns', options)
@@ -174,21 +173,22 @@ export class Owner {
   }
 
   /**
-   * Makes the gateway refuse a CID, or a path below it.
+   * Makes the gateway refuse a CID, or a path below it. `pending` names the nodes and threads that may still serve it.
    * @throws HoldfastError `INVALID_CID`, `VALIDATION`
    * @example await client.owner.takeDown({ cid, reason: 'court order 12/34', status: 451 })
    */
-  takeDown(takedown: Pick<Takedown, 'cid' | 'reason'> & Partial<Pick<Takedown, 'path' | 'status'>>): Promise<Takedown> {
-    return this.#json('POST', '/takedowns', { json: takedown })
+  async takeDown(takedown: NewTakedown): Promise<TakenDown> {
+    return { pending: [], ...(await this.#json<Takedown>('POST', '/takedowns', { json: takedown })) }
   }
 
   /**
-   * Lifts a takedown.
+   * Lifts a takedown. `pending` names the nodes and threads that may still refuse the content.
    * @throws HoldfastError `NOT_FOUND`
    * @example await client.owner.liftTakedown({ cid })
    */
-  async liftTakedown({ cid, path }: Pick<Takedown, 'cid'> & Partial<Pick<Takedown, 'path'>>): Promise<void> {
-    await this.#json('DELETE', `/takedowns/${pathPart(cid, 'the CID')}`, { query: { path: path || undefined } })
+  async liftTakedown({ cid, path }: Pick<NewTakedown, 'cid' | 'path'>): Promise<Pick<TakenDown, 'pending'>> {
+    const options = { query: { path: path || undefined } }
+    return { pending: [], ...(await this.#json<object>('DELETE', `/takedowns/${pathPart(cid, 'the CID')}`, options)) }
   }
 
   /**

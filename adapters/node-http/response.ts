@@ -48,6 +48,7 @@ export async function sendResponse(
 async function pump(outgoing: ServerResponse, body: BodyStream, sent: (bytes: number) => void): Promise<void> {
   const restoreTimeout = idleTimeout(outgoing.socket, IDLE_MS)
   const writer = new BodyWriter(outgoing, body)
+  body.onFail?.(() => outgoing.destroy())
   try {
     for await (const chunk of body) {
       if (outgoing.destroyed) {

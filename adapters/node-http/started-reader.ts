@@ -9,6 +9,8 @@ const ENTRY = new URL(import.meta.url.endsWith('.ts') ? './reader-thread.ts' : '
 const HEAP = { maxOldGenerationSizeMb: 256, maxYoungGenerationSizeMb: 12 }
 /** A thread whose event loop is blocked for this long is replaced. Waiting for a processor does not count. */
 const HANG_MS = 5_000
+/** The same while a takedown waits for the thread. */
+const AWAITED_MS = 2_000
 /** Higher than {@link HANG_MS}, because a starting thread loads all modules. */
 const START_MS = 60_000
 
@@ -31,6 +33,7 @@ interface ReaderMeans {
 
 export class ReaderThread {
   readonly #worker: Worker
+  readonly #reading: SharedReading
   readonly #beats: Int32Array
   readonly #time: ThreadTime
   readonly #logger: Logger
@@ -51,6 +54,7 @@ export class ReaderThread {
     { logger, metrics, onReady, onListening, onEnd }: ReaderListeners,
     { entry = ENTRY, stat = statOf, heapBytes = Number.POSITIVE_INFINITY, clock = systemClock }: ReaderMeans = {},
   ) {
+    this.#reading = reading
     this.#logger = logger
     this.#clock = clock
     this.#beats = new Int32Array(new SharedArrayBuffer(2 * Int32Array.BYTES_PER_ELEMENT))
@@ -125,9 +129,10 @@ export class ReaderThread {
     const beat = Atomics.load(this.#beats, BEATS)
     this.#silentMs = beat === this.#lastBeat ? this.#silentMs + this.#time.since(elapsedMs) : 0
     this.#lastBeat = beat
-    if (this.#silentMs < (this.#isReady ? HANG_MS : START_MS)) return
+    const hangMs = this.#reading.isAwaited ? AWAITED_MS : HANG_MS
+    if (this.#silentMs < (this.#isReady ? hangMs : START_MS)) return
     this.#silentMs = 0
-    this.#logger.error({ ms: HANG_MS }, 'gateway thread hangs, replacing it')
+    this.#logger.error({ ms: hangMs }, 'gateway thread hangs, replacing it')
     void this.#worker.terminate()
   }
 }

@@ -7,6 +7,7 @@ import { renameWork } from '../concurrency/work.ts'
 import type { CompleteConfig } from '../config/config.ts'
 import type { WalkLimits } from '../content/dag/ordered-walk.ts'
 import type { LiveContent } from '../content/live-content.ts'
+import type { KnownRevision } from '../content/revision-log.ts'
 import { shareOf } from '../domain/address-share.ts'
 import type { Clock } from '../domain/clock.ts'
 import { HoldfastError } from '../domain/errors.ts'
@@ -48,6 +49,7 @@ export interface GatewayDependencies {
   /** Content of the fleet's other nodes. */
   others?: ContentOrigin | null
   takedowns?: TakenDown
+  revision?: Pick<KnownRevision, 'number'>
   /** Where documents are, if this gateway shares an origin with the API. Default: documents are served like all content. */
   apart?: Pick<ApartGateway, 'baseFor'>
   limits?: WalkLimits
@@ -148,7 +150,8 @@ export function createGateway(dependencies: GatewayDependencies): ApiHandler {
       const response = await serve(request, routed.path, query, blocks, choice)
       let charge: EgressCharge | null = null
       const sending = (bytes: number): void => charge?.sending?.(bytes)
-      const held = await heldResponse(request, response, { clock, logger, maxDurationMs, slot, sending, release })
+      const holding = { clock, logger, maxDurationMs, slot, content: blocks, sending, release }
+      const held = await heldResponse(request, response, holding)
       try {
         // The begin of a response has opened the content below an identity root.
         charge = (payers ?? (await payersOf(blocks)))?.begin(lengthOf(request, response)) ?? null
@@ -210,12 +213,13 @@ export function gatewaySlots(
 
 /** Creates an opener. Throws the errors of {@link createGateway}. */
 export function openerOf(dependencies: Omit<GatewayDependencies, 'opener'>): RootOpener {
-  const { clock, logger, options, arrivalOf = () => null, fetcher = null, takedowns = NONE } = dependencies
+  const { clock, logger, options, arrivalOf = () => null, fetcher = null, takedowns = NONE, revision } = dependencies
   const denylist = options.denylist === undefined ? null : new DenylistFile(options.denylist, clock, logger)
   const admission = new Admission({
     allow: options.mode === 'allow-list' ? (options.allow ?? []) : null,
     denylist,
     takedowns,
+    revision,
   })
   const { memory = MemoryBudget.of(Number.MAX_SAFE_INTEGER, clock) } = dependencies
   return new RootOpener({ ...dependencies, options, admission, arrivalOf, fetcher, memory })

@@ -57,6 +57,8 @@ export interface ApiResponse {
 export interface BodyStream extends AsyncIterable<Uint8Array> {
   /** Frees the memory of a sent chunk, without the garbage collector. Call only if nothing else uses the chunk. */
   discard?(chunk: Uint8Array): void
+  /** Calls `listener` when the body fails, even if nobody reads it. The connection must then close. */
+  onFail?(listener: () => void): void
 }
 
 /** Handles a request. Errors of the request become error responses, not rejections. */

@@ -17,6 +17,7 @@ export class StreamBody implements AsyncIterableIterator<Uint8Array>, BodyStream
   #bytes = 0
   #ended = false
   #listener: (bytes: number) => void = () => undefined
+  #onFail: () => void = () => undefined
   #failure: { error: unknown } | null = null
 
   private constructor(
@@ -94,10 +95,16 @@ export class StreamBody implements AsyncIterableIterator<Uint8Array>, BodyStream
     freeMemory(chunk)
   }
 
+  onFail(listener: () => void): void {
+    if (this.#failure !== null) listener()
+    else this.#onFail = listener
+  }
+
   fail(error: unknown): void {
     if (this.#ended) return
     this.#failure = { error }
     this.#finish(error)
+    this.#onFail()
     this.#source.return?.().catch(() => undefined)
   }
 

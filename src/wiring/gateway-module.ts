@@ -2,6 +2,7 @@ import type { CID } from 'multiformats/cid'
 import { PAYING_ROOTS } from '../catalogue/egress.ts'
 import { MemoryBudget } from '../concurrency/capacity/memory-budget.ts'
 import type { PortAnswers } from '../concurrency/port-calls.ts'
+import { followRevisions, type RevisionLog } from '../content/revision-log.ts'
 import { featureAnswers, withFeatures } from '../features/gateway-list.ts'
 import { createGateway, gatewaySlots, openerOf } from '../gateway/gateway.ts'
 import { Egress } from '../gateway/policy/account-egress.ts'
@@ -35,6 +36,7 @@ interface Below {
   nodes: NodesModule
   pins: PinsModule
   takedowns: Takedowns
+  revisions: RevisionLog
   apart: ApartGateway
   /** Answers to questions of features. */
   answers: PortAnswers
@@ -43,7 +45,7 @@ interface Below {
 /** Applies the same rules to the gateway and to the content reader for the host program. */
 export function makeGateway(setup: Setup, below: Below) {
   const { config, clock, logger, metrics, activity, memoryBytes } = setup
-  const { takedowns, apart } = below
+  const { takedowns, revisions, apart } = below
   const shares = memoryShares(memoryBytes)
   const memory = MemoryBudget.of(shares.answers, clock)
   const maxConcurrentRequests = Math.min(config.gateway.maxConcurrentRequests, shares.responses)
@@ -55,11 +57,14 @@ export function makeGateway(setup: Setup, below: Below) {
     logger,
     options,
     takedowns,
+    revision: revisions,
     arrivalOf: (cid: CID) => arrivalOf(below, cid),
     fetcher: below.network.node,
     others: below.nodes.member?.content ?? null,
   }
   const opener = openerOf(dependencies)
+  const follower = revisions.follow(null)
+  void followRevisions(follower.next, () => opener.decide())
   const owned = new OwnedContent(below.storage.catalogue.records, below.storage.heldRoots, clock)
   const reader = new ContentReader({
     opener,
@@ -103,9 +108,13 @@ export function makeGateway(setup: Setup, below: Below) {
     memory,
     slots,
     takedowns,
+    revisions,
     egress,
     cap,
-    stop: () => egress.stop(),
+    stop: () => {
+      follower.end()
+      return egress.stop()
+    },
     arrivalOf: dependencies.arrivalOf,
     reader,
     handler,

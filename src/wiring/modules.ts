@@ -125,8 +125,9 @@ function provideServing(modules: Modules, setup: Setup): void {
       const { gateway: options } = setup.config
       const { datastore } = parts.storage
       const means = { options, datastore, network: parts.network.node, loadIdentity: loaders.peerIdentity }
+      const { takedowns: list, revisions } = await takedowns.load()
       const answers = await featureAnswers(means)
-      return makeGateway(setup, { ...parts, answers, takedowns: (await takedowns.load()).takedowns })
+      return makeGateway(setup, { ...parts, answers, takedowns: list, revisions })
     }
     return new LaterModule(make, () => mayRefuseGateway(setup))
   })

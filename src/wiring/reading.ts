@@ -5,6 +5,7 @@ import { BlockFiles } from '../content/block-files.ts'
 import type { BlockSource } from '../content/block-source.ts'
 import { SharedLeases } from '../content/leases.ts'
 import { LiveContent } from '../content/live-content.ts'
+import { followRevisions, KnownRevision } from '../content/revision-log.ts'
 import { StoredBlocks } from '../content/stored-blocks.ts'
 import { pagedFileSystem } from '../disk/node-file-system.ts'
 import { systemClock as clock } from '../domain/clock.ts'
@@ -74,6 +75,7 @@ export function readingIn(
     metrics,
     options,
     takedowns: new SharedTakedowns(data.takedowns.path, data.takedowns.published),
+    revision: new KnownRevision(data.revision),
     arrivalOf: arrivalsOf(data, database, calls),
     slots: gatewaySlots(options, clock, data.slots),
     memory: new MemoryBudget(data.memory, clock),
@@ -83,6 +85,8 @@ export function readingIn(
     others: data.hasNodes ? new AskedContent(calls, 'nodes') : null,
   }
   const opener = openerOf(dependencies)
+  const next = async (confirmed: number) => (await calls.ask('revision', confirmed)) as number
+  void followRevisions(next, () => opener.decide())
   const host = options.host ?? null
   const ready = withReadiness(createGateway({ ...dependencies, opener }), readinessBy(calls), host)
   const featured = withFeatures(ready, {

@@ -2,6 +2,7 @@ import { join } from 'node:path'
 import { MessageChannel, type MessagePort } from 'node:worker_threads'
 import { answerCalls } from '../concurrency/port-calls.ts'
 import { MOST_HOLDERS } from '../concurrency/slots/slot-rows.ts'
+import type { RevisionFollower } from '../content/revision-log.ts'
 import { DATABASE, TAKEDOWNS } from '../disk/file-names.ts'
 import { HoldfastError } from '../domain/errors.ts'
 import type { PaidBytes } from '../gateway/policy/egress-tally.ts'
@@ -39,7 +40,8 @@ export function makeSharedReading(setup: Setup, below: Below) {
     const { memory, slots, options, egress } = below.gateway
     const leases = below.content.leases.share()
     const channel = new MessageChannel()
-    const close = answer({ port: channel.port1, holder }, setup, below)
+    const follower = below.gateway.revisions.follow(holder)
+    const close = answer({ port: channel.port1, holder, follower }, setup, below)
     shares.add(close)
     return {
       data: dataOf(setup, below, leases.memory, {
@@ -48,9 +50,13 @@ export function makeSharedReading(setup: Setup, below: Below) {
         gateway: options,
       }),
       port: channel.port2,
+      get isAwaited() {
+        return follower.isAwaited
+      },
       end: () => {
         if (!shares.delete(close)) return
         close()
+        follower.end()
         leases.end()
         egress.forget(holder)
         slots.forget(holder)
@@ -85,6 +91,7 @@ function dataOf(
     ],
     fallbackBackends: [...storage.externalBackends, ...storage.absent],
     takedowns: { path: join(dataDir, TAKEDOWNS), published: gateway.takedowns.published },
+    revision: gateway.revisions.memory,
     leases,
     ...shared,
     trustedProxies: config.trustedProxies,
@@ -97,7 +104,7 @@ const NOTHING = { answers: {}, end: () => undefined }
 
 /** Returns a function that ends the pending calls and closes the port. */
 function answer(
-  { port, holder }: { port: MessagePort; holder: number },
+  { port, holder, follower }: { port: MessagePort; holder: number; follower: RevisionFollower },
   { config, clock, events }: Setup,
   { clusters, network, gateway, nodes }: Below,
 ): () => void {
@@ -115,6 +122,7 @@ function answer(
       if (reader === null) throw new HoldfastError('NOT_FOUND', `block ${cid} is not on this node`)
       return ownMemory(await reader.read(cidOfText(cid), { signal }))
     },
+    revision: (confirmed: number) => follower.next(confirmed),
     egress: (rows: PaidBytes[]) => gateway.egress.report(holder, rows),
     payers: ({ cid, rootId }: { cid: string; rootId: number }) =>
       gateway.egress.payersOf({ cid: cidOfText(cid), rootId }),

@@ -1,5 +1,6 @@
 import { join } from 'node:path'
 import { ReachWalker } from '../content/reach-walk.ts'
+import { RevisionLog } from '../content/revision-log.ts'
 import { Withholding } from '../content/withholding.ts'
 import { TAKEDOWNS } from '../disk/file-names.ts'
 import { nodeFileSystem } from '../disk/node-file-system.ts'
@@ -18,7 +19,7 @@ export type TakedownsModule = ReturnType<typeof makeTakedowns>
 
 /** Creates the module. Nothing may serve content before it has started. */
 export function makeTakedowns(
-  { dataDir, clock, logger, fileSystem = nodeFileSystem }: Setup,
+  { dataDir, config, clock, logger, fileSystem = nodeFileSystem }: Setup,
   { database, blocks, writes, shared }: StorageModule,
   { live, registry }: ClustersModule,
 ) {
@@ -26,11 +27,13 @@ export function makeTakedowns(
   const walker = new ReachWalker(walks, id => registry.readerOf(id))
   const table = new WithheldLedger(database, blocks, writes)
   const withholding = new Withholding({ table, walks, walker, clock, logger })
-  const means = { fileSystem, clock, logger, shared: shared?.takedowns ?? null, withholding }
+  const revisions = new RevisionLog(clock, config.node?.id ?? null)
+  const means = { fileSystem, clock, logger, shared: shared?.takedowns ?? null, withholding, revisions }
   const takedowns = Takedowns.open(join(dataDir, TAKEDOWNS), means)
   const followed = following(() => takedowns.follow(), clock)
   return {
     takedowns,
+    revisions,
     /** Blocks that this node serves to peers. */
     peerBlocks: new PeerBlocks(live, takedowns),
     start: async (): Promise<void> => {

@@ -137,6 +137,7 @@ export class GatewayWorld {
         path: join(this.#dataDir, 'takedowns.deny'),
         published: new BigInt64Array(new SharedArrayBuffer(8)),
       },
+      revision: new BigInt64Array(new SharedArrayBuffer(8)),
       leases: memory,
       slots: slots.tableFor(holder),
       memory: MemoryBudget.of(1024 ** 3, this.clock).shareFor(holder),
@@ -146,7 +147,7 @@ export class GatewayWorld {
       hasNodes: false,
       time: this.time,
     }
-    return { data, port: channel.port2, end }
+    return { data, port: channel.port2, isAwaited: false, end }
   }
 
   /** Path of the database file. */

@@ -12,6 +12,13 @@ const TakedownView = Type.Object(
   { title: 'Takedown' },
 )
 
+const pending = Type.Array(
+  Type.Object({ node: Type.Union([text, Type.Null()]), thread: Type.Union([Type.Integer(), Type.Null()]) }),
+)
+const PENDING =
+  'The answer waits until all gateway threads follow the change. After some seconds it is 202, and ' +
+  '`pending` names the others, as `[{node, thread}]`. A node without an id is null, and so is the thread of a whole node.'
+
 const owner = { access: 'owner', tag: 'The owner' } as const
 
 const list = route({
@@ -38,7 +45,8 @@ const add = route({
   audit: 'takedown.add',
   summary: 'Take down a CID, or a path below it',
   details:
-    '201 with the takedown. Body: `{"cid", "path", "reason", "status"}`. `path` and `status` (410 or 451) are optional.',
+    '201 with the takedown. Body: `{"cid", "path", "reason", "status"}`. `path` and `status` (410 or 451) are ' +
+    `optional. ${PENDING}`,
   body: json(
     Type.Object({
       cid: Type.String({ maxLength: LONGEST_BASE32 }),
@@ -47,13 +55,17 @@ const add = route({
       status: Type.Optional(refusedStatus),
     }),
   ),
-  answers: { 201: TakedownView },
+  answers: { 201: TakedownView, 202: Type.Object({ ...TakedownView.properties, pending }) },
   errors: ['INVALID_CID'],
-  handler: async ({ body }, { takedowns }) => ({
-    status: 201,
-    body: presentTakedown(await takedowns.add(await body())),
-  }),
+  handler: async ({ body }, { takedowns }) => {
+    const { pending, ...takedown } = await takedowns.add(await body())
+    const taken = presentTakedown(takedown)
+    return pending.length === 0 ? { status: 201, body: taken } : { status: 202, body: { ...taken, pending } }
+  },
 })
+
+const removed = true
+const Removed = Type.Object({ removed: Type.Literal(removed) })
 
 const remove = route({
   ...owner,
@@ -61,14 +73,16 @@ const remove = route({
   path: '/takedowns/:cid',
   audit: 'takedown.lift',
   summary: 'Lift a takedown',
-  details: '`{removed: true}`. `?path=` names the takedown of a path. 404 `NOT_FOUND` without a matching takedown.',
+  details:
+    '`{removed: true}`. `?path=` names the takedown of a path. 404 `NOT_FOUND` without a matching ' +
+    `takedown. ${PENDING}`,
   params: { cid: 'Its CID, as listed.' },
   query: { path: { description: 'The path of the takedown, if it has one.', schema: text } },
-  answers: { 200: Type.Object({ removed: Type.Literal(true) }) },
+  answers: { 200: Removed, 202: Type.Object({ ...Removed.properties, pending }) },
   errors: ['NOT_FOUND'],
   handler: async ({ param, query }, { takedowns }) => {
-    await takedowns.remove({ cid: param('cid'), path: query.get('path') ?? '' })
-    return { status: 200, body: { removed: true } }
+    const { pending } = await takedowns.remove({ cid: param('cid'), path: query.get('path') ?? '' })
+    return pending.length === 0 ? { status: 200, body: { removed } } : { status: 202, body: { removed, pending } }
   },
 })
 

@@ -4,6 +4,7 @@ import { HoldfastError } from '../../domain/errors.ts'
 import type { Logger } from '../../domain/logger.ts'
 import type { ApiRequest, ApiResponse } from '../../http/api-messages.ts'
 import { StreamBody } from '../../http/stream-body.ts'
+import type { RequestBlocks } from '../source/request-blocks.ts'
 
 export interface Holding {
   clock: Clock
@@ -12,6 +13,8 @@ export interface Holding {
   maxDurationMs: number
   /** If other requests wait for a slot, a slow response loses its slot. */
   slot: Pick<Slot, 'watch' | 'progress'>
+  /** A body whose content a revision refuses is ended. */
+  content: Pick<RequestBlocks, 'watch' | 'checkRefusal'>
   /** Called with the size of each chunk of a stream that is being sent. */
   sending: (bytes: number) => void
   /** Called once, when the response ends. */
@@ -25,6 +28,7 @@ export interface Holding {
 export async function heldResponse(request: ApiRequest, response: ApiResponse, holding: Holding): Promise<ApiResponse> {
   const { body } = response
   if (body === null || typeof body === 'string' || body instanceof Uint8Array) {
+    holding.content.checkRefusal()
     holding.release()
     return response
   }
@@ -42,6 +46,7 @@ export async function heldResponse(request: ApiRequest, response: ApiResponse, h
     sending(bytes)
   })
   slot.watch(reason => stream.fail(reason))
+  holding.content.watch(reason => stream.fail(reason))
   const close = (): void => void stream.return().catch(() => undefined)
   request.signal.addEventListener('abort', close, { once: true })
   const { clock, maxDurationMs } = holding

@@ -1,4 +1,5 @@
 import type { CID } from 'multiformats/cid'
+import type { KnownRevision } from '../../content/revision-log.ts'
 import { HoldfastError } from '../../domain/errors.ts'
 import { HASH, parseCid } from '../../ipld/cid.ts'
 import { formatContentPath } from '../http/content-path.ts'
@@ -10,6 +11,8 @@ export interface AdmissionOptions {
   allow: readonly string[] | null
   denylist: DenylistFile | null
   takedowns: TakenDown
+  /** Default: nothing ever changes. */
+  revision?: Pick<KnownRevision, 'number'> | undefined
 }
 
 /** Changes apply immediately, even to responses that are being sent. */
@@ -21,17 +24,19 @@ export class Admission {
   readonly #allowed: ReadonlySet<string> | null
   readonly #denylist: DenylistFile | null
   readonly #takedowns: TakenDown
+  readonly #revision: Pick<KnownRevision, 'number'>
 
   /** @throws HoldfastError `INVALID_CID` if the allow list contains an invalid CID */
-  constructor({ allow, denylist, takedowns }: AdmissionOptions) {
+  constructor({ allow, denylist, takedowns, revision = { number: 0 } }: AdmissionOptions) {
     this.#allowed = allow === null ? null : new Set(allow.map(text => keyOf(parseCid(text, 'gateway.allow'))))
     this.#denylist = denylist
     this.#takedowns = takedowns
+    this.#revision = revision
   }
 
   async rules(): Promise<AdmissionRules> {
     const denylist = this.#denylist === null ? null : await this.#denylist.current()
-    return new AdmissionRules(this.#allowed, denylist, this.#takedowns)
+    return new AdmissionRules(this.#allowed, denylist, this.#takedowns, this.#revision)
   }
 }
 
@@ -39,16 +44,23 @@ export class AdmissionRules {
   readonly #allowed: ReadonlySet<string> | null
   readonly #denylist: Denylist | null
   readonly #takedowns: TakenDown
+  readonly #revision: Pick<KnownRevision, 'number'>
 
-  constructor(allowed: ReadonlySet<string> | null, denylist: Denylist | null, takedowns: TakenDown) {
+  constructor(
+    allowed: ReadonlySet<string> | null,
+    denylist: Denylist | null,
+    takedowns: TakenDown,
+    revision: Pick<KnownRevision, 'number'>,
+  ) {
     this.#allowed = allowed
     this.#denylist = denylist
     this.#takedowns = takedowns
+    this.#revision = revision
   }
 
-  /** Token that each added or lifted takedown replaces with another object. */
-  get revision(): unknown {
-    return this.#takedowns.denylist?.revision
+  /** Number that increases with each change of what may be served. */
+  get revision(): number {
+    return this.#revision.number
   }
 
   /**

@@ -60,8 +60,6 @@ export class Denylist {
   readonly #doubleHashes = new Map<string, Rule>()
   /** Numbers of the lines that cannot be parsed, counted from 1. */
   readonly rejected: number[] = []
-  /** Token that each change of the list replaces with another object. */
-  revision: object = {}
   isEmpty = true
   readonly #hints: Hints
   readonly #lifts: boolean
@@ -89,7 +87,6 @@ export class Denylist {
       if (trimmed === '' || trimmed.startsWith('#')) continue
       if (line.length > LONGEST_LINE || !this.#add(trimmed, number, this.#hints)) this.rejected.push(number)
     }
-    this.revision = {}
     this.isEmpty = this.size === 0
   }
 

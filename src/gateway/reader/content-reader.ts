@@ -113,7 +113,7 @@ export class ContentReader implements Content {
       const release = (): void => blocks.release()
       try {
         const { bytes, about } = await make(blocks, resolved, path)
-        const source: StreamSource = { bytes, release }
+        const source: StreamSource = { bytes, release, watch: end => blocks.watch(end) }
         return { source, about }
       } catch (error) {
         release()

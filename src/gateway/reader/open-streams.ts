@@ -12,6 +12,8 @@ const IDLE_MS = 10 * 60_000
 export interface StreamSource {
   bytes: AsyncIterable<Uint8Array>
   release: () => void
+  /** Calls its argument when the stream must end. */
+  watch: (end: (reason: unknown) => void) => void
 }
 
 /** Streams of callers in this process. A stop of the node closes all streams. */
@@ -58,7 +60,7 @@ export class OpenStreams {
   }
 
   async #start(
-    { bytes, release }: StreamSource,
+    { bytes, release, watch }: StreamSource,
     own: AbortSignal,
     signal: AbortSignal | undefined,
     over: () => void,
@@ -69,18 +71,19 @@ export class OpenStreams {
       release()
       over()
     }
-    const watch = (): (() => void) => this.#clock.after(IDLE_MS, () => body.fail(left()))
+    const idle = (): (() => void) => this.#clock.after(IDLE_MS, () => body.fail(left()))
     let cancel = (): void => undefined
     const body = await StreamBody.start(bytes, end, () => {
       cancel()
-      cancel = watch()
+      cancel = idle()
     }).catch((error: unknown) => {
       release()
       throw error
     })
     const abort = (): void => body.fail(reasonOf(own.reason, signal))
     own.addEventListener('abort', abort, { once: true })
-    cancel = watch()
+    cancel = idle()
+    watch(reason => body.fail(reason))
     if (own.aborted) abort()
     return webStreamOf(body)
   }

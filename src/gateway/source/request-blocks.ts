@@ -1,9 +1,6 @@
 import type { CID } from 'multiformats/cid'
 import type { MemoryBudget } from '../../concurrency/capacity/memory-budget.ts'
-import { Semaphore } from '../../concurrency/capacity/semaphore.ts'
-import { currentOwner } from '../../concurrency/work.ts'
 import { type SpareReads, WalkBudget, type WalkLimits } from '../../content/dag/ordered-walk.ts'
-import type { LeasedContent, LiveContent } from '../../content/live-content.ts'
 import type { BlockReader } from '../../content/unixfs/block-reader.ts'
 import type { Loaded, NodeCache } from '../../content/unixfs/node-cache.ts'
 import type { AnswerMeans } from '../../content/unixfs/streamed-block.ts'
@@ -48,60 +45,6 @@ export interface ContentOrigin {
   open(root: CID, signal: AbortSignal): HeldContent | null | Promise<HeldContent | null>
 }
 
-/** Concurrent block reads for all responses, about the size of the thread pool. */
-const READS_AT_ONCE = 6
-
-/** Remote reads have their own limit, because they wait for the network and not for the disk. */
-const REMOTE_READS_AT_ONCE = 32
-
-export class PinnedContent implements ContentOrigin {
-  readonly isForRecords = true
-  readonly #content: LiveContent
-  readonly #reads = new Semaphore(READS_AT_ONCE)
-  readonly #remoteReads = new Semaphore(REMOTE_READS_AT_ONCE)
-
-  constructor(content: LiveContent) {
-    this.#content = content
-  }
-
-  open(root: CID, signal: AbortSignal): HeldContent | null {
-    const leased = this.#content.lease(root)
-    if (leased === null) return null
-    return new LeasedBlocks(leased, leased.isLocal ? this.#reads : this.#remoteReads, signal)
-  }
-}
-
-class LeasedBlocks implements HeldContent {
-  readonly isLocal: boolean
-  readonly liveUntil: number | null
-  readonly rootId: number | null
-  readonly #leased: LeasedContent
-  readonly #reads: Semaphore
-  readonly #signal: AbortSignal
-
-  constructor(leased: LeasedContent, reads: Semaphore, signal: AbortSignal) {
-    this.#leased = leased
-    this.#reads = reads
-    this.#signal = signal
-    this.isLocal = leased.isLocal
-    this.liveUntil = leased.liveUntil
-    this.rootId = leased.rootId
-  }
-
-  get(cid: CID): Promise<Uint8Array> {
-    const read = (): Promise<Uint8Array> => this.#leased.source.read(cid, { signal: this.#signal })
-    return this.#reads.hold(1, read, currentOwner())
-  }
-
-  sizeOf(cid: CID): number | null {
-    return this.#leased.sizeOf(cid)
-  }
-
-  release(): void {
-    this.#leased.release()
-  }
-}
-
 export interface RequestBlockParts {
   /** Asked in this order. */
   origins: readonly ContentOrigin[]
@@ -112,6 +55,8 @@ export interface RequestBlockParts {
   nodes: NodeCache
   signal: AbortSignal
   limits?: WalkLimits | undefined
+  /** The responses of this thread that have not ended. */
+  open: Set<RequestBlocks>
 }
 
 /** The blocks below one root, available until the response body ends. */
@@ -123,15 +68,17 @@ export class RequestBlocks implements BlockReader {
   #held: HeldContent
   /** The part of the requested path that has been resolved so far. */
   #path: { roots: readonly CID[]; names: readonly string[] }
-  #revision: unknown
-  /** The running recheck of the root and path after a takedown. */
+  #revision: number
+  /** The last recheck of the root and path after a revision. */
   #deciding: Promise<void> | null = null
+  #refusal: { reason: unknown } | null = null
+  #onRefusal: (reason: unknown) => void = () => undefined
   /** Blocks below an identity root. Nothing pins an identity root, so each block below it is opened separately. */
   readonly #single = new Map<string, HeldContent>()
   #firstSingle: PaidContent | null = null
   #released = false
 
-  private constructor(root: CID, held: HeldContent, revision: unknown, parts: RequestBlockParts) {
+  private constructor(root: CID, held: HeldContent, revision: number, parts: RequestBlockParts) {
     this.root = root
     this.#held = held
     this.#parts = parts
@@ -146,7 +93,10 @@ export class RequestBlocks implements BlockReader {
     // The revision is read before the root is opened, so the first block notices a takedown in between.
     const { revision } = parts.rules
     const held = await openFirst(root, parts)
-    return held === null ? null : new RequestBlocks(root, held, revision, parts)
+    if (held === null) return null
+    const blocks = new RequestBlocks(root, held, revision, parts)
+    parts.open.add(blocks)
+    return blocks
   }
 
   get spareReads(): SpareReads {
@@ -182,7 +132,9 @@ export class RequestBlocks implements BlockReader {
    */
   async get(cid: CID): Promise<Uint8Array> {
     const held = await this.#heldFor(cid)
-    return held.get(cid)
+    const bytes = await held.get(cid)
+    this.checkRefusal()
+    return bytes
   }
 
   /**
@@ -192,7 +144,9 @@ export class RequestBlocks implements BlockReader {
    */
   async load(cid: CID): Promise<Loaded> {
     const held = await this.#heldFor(cid)
-    return this.#parts.nodes.load(cid, asked => held.get(asked))
+    const loaded = await this.#parts.nodes.load(cid, asked => held.get(asked))
+    this.checkRefusal()
+    return loaded
   }
 
   /**
@@ -212,8 +166,31 @@ export class RequestBlocks implements BlockReader {
     return this.#isSingle(cid) ? null : this.#held.sizeOf(cid)
   }
 
+  /** Calls `end` when a revision refuses the content, even if nobody reads the response. */
+  watch(end: (reason: unknown) => void): void {
+    this.#onRefusal = end
+    if (this.#refusal !== null) end(this.#refusal.reason)
+  }
+
+  /** @throws the reason for which a revision has refused the content of this response */
+  checkRefusal(): void {
+    if (this.#refusal !== null) throw this.#refusal.reason
+  }
+
+  /** Decides the response by the newest revision, and ends it if the content is refused. Never rejects. */
+  async decide(): Promise<void> {
+    await this.#decided()?.catch((reason: unknown) => this.refuse(reason))
+  }
+
+  refuse(reason: unknown): void {
+    if (this.#released || this.#refusal !== null) return
+    this.#refusal = { reason }
+    this.#onRefusal(reason)
+  }
+
   release(): void {
     this.#released = true
+    this.#parts.open.delete(this)
     this.#held.release()
     for (const held of this.#single.values()) held.release()
     this.#single.clear()
@@ -222,14 +199,20 @@ export class RequestBlocks implements BlockReader {
   /** Checks that the block is still allowed and its content has not expired. Returns the content. */
   async #heldFor(cid: CID): Promise<HeldContent> {
     this.#parts.signal.throwIfAborted()
-    if (this.#parts.rules.revision !== this.#revision) this.#deciding = this.#decide()
-    if (this.#deciding !== null) await this.#deciding
+    const deciding = this.#decided()
+    if (deciding !== null) await deciding
     await this.#renew()
     this.#parts.rules.checkBlocked(cid)
     return this.#isSingle(cid) ? this.#holdSingle(cid) : this.#held
   }
 
-  /** Rechecks an open response after a takedown: its path, and whether an origin still serves the root. */
+  /** Returns the recheck by the newest revision; null if nothing has changed since the response was opened. */
+  #decided(): Promise<void> | null {
+    if (this.#parts.rules.revision !== this.#revision) this.#deciding = this.#decide()
+    return this.#deciding
+  }
+
+  /** Rechecks an open response after a revision: its path, and whether an origin still serves the root. */
   async #decide(): Promise<void> {
     const { rules } = this.#parts
     this.#revision = rules.revision

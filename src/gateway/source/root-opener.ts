@@ -1,5 +1,7 @@
 import type { CID } from 'multiformats/cid'
 import type { MemoryBudget } from '../../concurrency/capacity/memory-budget.ts'
+import { nextTurn, turnSpent } from '../../concurrency/turns.ts'
+import { underName } from '../../concurrency/work.ts'
 import type { CompleteConfig } from '../../config/config.ts'
 import type { WalkLimits } from '../../content/dag/ordered-walk.ts'
 import { SpareReads } from '../../content/dag/ordered-walk.ts'
@@ -13,7 +15,8 @@ import type { BlockFetcher } from '../../network/block-fetcher.ts'
 import type { ContentPath } from '../http/content-path.ts'
 import type { Admission, AdmissionRules } from '../policy/admission.ts'
 import { NetworkContent } from './network-content.ts'
-import { type ContentOrigin, PinnedContent, RequestBlocks } from './request-blocks.ts'
+import { PinnedContent } from './pinned-content.ts'
+import { type ContentOrigin, RequestBlocks } from './request-blocks.ts'
 
 /** Progress of content that is being fetched for a pin. Null if the content is not being fetched. */
 type Arrival = { blocks: number; bytes: number } | null
@@ -46,12 +49,15 @@ const BLOCKS_AHEAD = 16
 /** The cache of decoded nodes may use another quarter of the memory limit. */
 const NODES_SHARE = 4
 const ARRIVAL_RETRY_SECONDS = 10
+/** Maximum time in which another node or the network must answer whether an open response may go on. */
+const DECIDE_MS = 2_000
 
 export class RootOpener {
   readonly #parts: RootOpenerParts
   readonly #origins: readonly ContentOrigin[]
   readonly #spareReads: SpareReads
   readonly #nodes: NodeCache
+  readonly #open = new Set<RequestBlocks>()
 
   /** @throws HoldfastError `CONFIG_INVALID` for the mode `open` without a network */
   constructor(parts: RootOpenerParts) {
@@ -113,6 +119,25 @@ export class RootOpener {
     }
   }
 
+  /** Decides all open responses by the newest revision. Resolves when each refused response has ended. */
+  decide(): Promise<void> {
+    return underName('decisions after a revision', async () => {
+      const undecided = new Set(this.#open)
+      const deciding: Promise<void>[] = []
+      for (const blocks of undecided) {
+        if (turnSpent()) await nextTurn()
+        deciding.push(blocks.decide().then(() => void undecided.delete(blocks)))
+      }
+      const late = Promise.withResolvers<void>()
+      const cancel = this.#parts.clock.after(DECIDE_MS, late.resolve)
+      await Promise.race([Promise.all(deciding), late.promise])
+      cancel()
+      for (const blocks of undecided) {
+        blocks.refuse(new HoldfastError('UNAVAILABLE', `nobody answers whether ${blocks.root} may still be served`))
+      }
+    })
+  }
+
   get #pinned(): readonly ContentOrigin[] {
     return this.#origins.slice(0, this.#parts.others == null ? 1 : 2)
   }
@@ -124,7 +149,7 @@ export class RootOpener {
     signal: AbortSignal,
   ): Promise<RequestBlocks | null> {
     const { clock, limits, memory } = this.#parts
-    const shared = { spareReads: this.#spareReads, nodes: this.#nodes, memory }
+    const shared = { spareReads: this.#spareReads, nodes: this.#nodes, memory, open: this.#open }
     return RequestBlocks.open(cid, { ...shared, origins, clock, rules, signal, limits })
   }
 

@@ -17,6 +17,8 @@ export interface ReadingData {
   /** Ids of the backends to ask only if no other backend has the content. */
   readonly fallbackBackends: readonly number[]
   readonly takedowns: { readonly path: string; readonly published: BigInt64Array }
+  /** Memory of a `KnownRevision`. */
+  readonly revision: BigInt64Array
   readonly leases: SharedArrayBuffer
   readonly slots: SlotTable
   readonly memory: MemoryShare
@@ -34,6 +36,8 @@ export interface SharedReading {
   readonly data: object
   /** Port to transfer to the other thread, which passes it to `openReading`. */
   readonly port: MessagePort
+  /** True while a takedown waits for the thread, which has not ended its refused responses yet. */
+  readonly isAwaited: boolean
   /** Call after the thread has ended. */
   end(): void
 }

@@ -2,6 +2,7 @@ import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { Postgres } from '../../../adapters/postgres/postgres.ts'
+import { RevisionLog } from '../../../src/content/revision-log.ts'
 import { TAKEDOWNS } from '../../../src/disk/file-names.ts'
 import { nodeFileSystem } from '../../../src/disk/node-file-system.ts'
 import { systemClock } from '../../../src/domain/clock.ts'
@@ -36,6 +37,7 @@ describe('takedowns of several nodes', needsPostgres, () => {
       clock: systemClock,
       logger: silentLogger,
       withholding: noWithholding,
+      revisions: new RevisionLog(systemClock, null),
     }
     return Takedowns.open(join(dataDir, TAKEDOWNS), means)
   }

@@ -51,7 +51,7 @@ test('a thread without a processor is not ended as hanging', async () => {
     ...{ logger: { debug: ignore, info: ignore, warn: ignore, error: ignore }, metrics: undefined },
     ...{ onReady: ignore, onListening: ignore, onEnd: ignore },
   }
-  const reading = { data: {}, port: port2, end: () => port1.close() }
+  const reading = { data: {}, port: port2, isAwaited: false, end: () => port1.close() }
   const data = { host: '127.0.0.1', port: 0, sharesPort: true, maxConnections: 16, traces: false }
   const endless = new URL('data:text/javascript,for(;;);')
   const reader = new ReaderThread(reading, data, listeners, { entry: endless, stat: () => now })

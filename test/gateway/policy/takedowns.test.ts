@@ -2,6 +2,7 @@ import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promis
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { RevisionLog } from '../../../src/content/revision-log.ts'
 import { nodeFileSystem } from '../../../src/disk/node-file-system.ts'
 import type { FileSystem } from '../../../src/domain/file-system.ts'
 import { silentLogger } from '../../../src/domain/logger.ts'
@@ -176,12 +177,16 @@ test('a takedown ends an open answer', async () => {
 
 describe('the file', () => {
   const CID = 'bafkreigh2akiscaildcqabsyg3dfr6chu3fgpregiymsck7e7aqa4s52zy'
-  const open = (fileSystem: FileSystem, means: Partial<TakedownMeans> = {}): Takedowns =>
+  const open = (
+    fileSystem: FileSystem,
+    means: Pick<TakedownMeans, 'shared'> | Pick<TakedownMeans, 'withholding'> = {},
+  ): Takedowns =>
     Takedowns.open(join(dataDir, 'takedowns.deny'), {
       fileSystem,
       clock: new ManualClock(),
       logger: silentLogger,
       withholding: noWithholding,
+      revisions: new RevisionLog(new ManualClock(), null),
       ...means,
     })
 

@@ -1,6 +1,7 @@
 import { useState } from 'preact/hooks'
 import { shownText } from '../../../../src/domain/byte-text.ts'
 import type { Takedown } from '../../../client/index.ts'
+import { pendingText } from '../../../client/pending-nodes.ts'
 import { html } from '../markup.ts'
 import { useSession } from '../session.ts'
 import { useAfterPages } from '../widgets/after-pages.ts'
@@ -25,8 +26,8 @@ export function TakedownsView() {
   const { run, error: liftError } = useAction()
   const lift = (takedown: Takedown) => (): void =>
     void run(async () => {
-      await client.owner.liftTakedown(takedown)
-      notify({ text: 'Unblocked' })
+      const { pending } = await client.owner.liftTakedown(takedown)
+      notify({ text: `Unblocked. ${pendingText(pending)}`.trim() })
       reload()
     })
   return html`<div class="stack">
@@ -70,14 +71,14 @@ function NewTakedown({ onDone }: { onDone: () => void }) {
   const submit = submitting(() =>
     run(async () => {
       const asked = { cid: cid.trim(), path: path.trim() || undefined, reason: reason.trim() }
-      await client.owner.takeDown({
+      const { pending } = await client.owner.takeDown({
         cid: asked.cid,
         reason: asked.reason,
         status: status === '451' ? 451 : 410,
         ...(asked.path && { path: asked.path }),
       })
       for (const clear of [setCid, setPath, setReason]) clear('')
-      notify({ text: 'Taken down: the gateway refuses it' })
+      notify({ text: pendingText(pending) || 'Taken down: the gateway refuses it' })
       onDone()
     }),
   )
