@@ -363,6 +363,7 @@ describe('architecture', () => {
       'known-fields',
       'listen-addresses',
       'near-names',
+      'pending-nodes',
       'public-notice',
       'sources',
       'version',
@@ -445,7 +446,7 @@ describe('architecture', () => {
     const wrong = importsWhere((file, specifier, target) => {
       if (
         !own.includes(file) ||
-        /^src\/domain\/(byte-text|errors|file-attributes|form-names|known-fields)\.ts$/.test(target ?? '')
+        /^src\/domain\/(byte-text|errors|file-attributes|form-names|known-fields|pending-nodes)\.ts$/.test(target ?? '')
       )
         return null
       return target?.startsWith('adapters/client/') === true ? null : `imports ${specifier}`

@@ -1,5 +1,5 @@
+import { type PendingNode, pendingText } from '../../src/domain/pending-nodes.ts'
 import type { JsonObject } from '../client/index.ts'
-import { type PendingNode, pendingText } from '../client/pending-nodes.ts'
 import type { GivenTo } from './all-commands.ts'
 import { textOf } from './api-command.ts'
 import { usageError } from './arguments.ts'

@@ -1,5 +1,6 @@
 export { type ErrorCode, HoldfastError, isHoldfastError } from '../../src/domain/errors.ts'
 export type { NewAttributes, UnixTime } from '../../src/domain/file-attributes.ts'
+export type { PendingNode } from '../../src/domain/pending-nodes.ts'
 export type { Account, Keys, NewKeyOptions, UploadTokenOptions } from './account.ts'
 export type {
   AccountEgress,
@@ -68,7 +69,6 @@ export type {
   Verified,
 } from './owner-answers.ts'
 export type { CollectOptions, NewAccountOptions, VerifyOptions } from './owner-options.ts'
-export type { PendingNode } from './pending-nodes.ts'
 export type { ListOptions, PinOptions, Pins, WaitOptions } from './pins.ts'
 export type { BodyPart, RequestBody, SizedSource, UploadSource } from './request-body.ts'
 export type { SecondFactor, SecondFactorProof } from './second-factor.ts'

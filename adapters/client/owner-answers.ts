@@ -1,7 +1,7 @@
+import type { PendingNode } from '../../src/domain/pending-nodes.ts'
 import type { AccountEgress, Usage } from './account-answers.ts'
 import type { PinState } from './answers.ts'
 import type { Job } from './jobs.ts'
-import type { PendingNode } from './pending-nodes.ts'
 
 /** A number of items, and their total size in bytes. */
 export interface Amount {

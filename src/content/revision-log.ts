@@ -1,12 +1,5 @@
 import type { Clock } from '../domain/clock.ts'
-
-/** A node or thread that may still answer by an older revision. */
-export interface PendingNode {
-  /** The configured id of the node. Null for a node without one. */
-  node: string | null
-  /** Number of a gateway thread of the node. Null for the node as a whole. */
-  thread: number | null
-}
+import type { PendingNode } from '../domain/pending-nodes.ts'
 
 /** One thread that serves content. */
 export interface RevisionFollower {

@@ -4,7 +4,6 @@ import { HoldfastError } from '../../domain/errors.ts'
 import type { Logger } from '../../domain/logger.ts'
 import type { ApiRequest, ApiResponse } from '../../http/api-messages.ts'
 import { StreamBody } from '../../http/stream-body.ts'
-import type { RequestBlocks } from '../source/request-blocks.ts'
 
 export interface Holding {
   clock: Clock
@@ -13,8 +12,13 @@ export interface Holding {
   maxDurationMs: number
   /** If other requests wait for a slot, a slow response loses its slot. */
   slot: Pick<Slot, 'watch' | 'progress'>
-  /** A body whose content a revision refuses is ended. */
-  content: Pick<RequestBlocks, 'watch' | 'checkRefusal'>
+  /** Content of the response. A body is ended when a revision refuses it. */
+  content: {
+    /** Calls `end` with the reason when a revision refuses the content. */
+    watch(end: (reason: unknown) => void): void
+    /** @throws the reason for which a revision has refused the content */
+    checkRefusal(): void
+  }
   /** Called with the size of each chunk of a stream that is being sent. */
   sending: (bytes: number) => void
   /** Called once, when the response ends. */

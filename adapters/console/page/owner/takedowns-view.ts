@@ -1,7 +1,7 @@
 import { useState } from 'preact/hooks'
 import { shownText } from '../../../../src/domain/byte-text.ts'
+import { pendingText } from '../../../../src/domain/pending-nodes.ts'
 import type { Takedown } from '../../../client/index.ts'
-import { pendingText } from '../../../client/pending-nodes.ts'
 import { html } from '../markup.ts'
 import { useSession } from '../session.ts'
 import { useAfterPages } from '../widgets/after-pages.ts'
