@@ -56,7 +56,7 @@ export function makeGateway(setup: Setup, below: Below) {
     clock,
     logger,
     options,
-    takedowns,
+    takedowns: takedowns.list,
     revision: revisions,
     arrivalOf: (cid: CID) => arrivalOf(below, cid),
     fetcher: below.network.node,

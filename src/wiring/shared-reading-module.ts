@@ -90,7 +90,7 @@ function dataOf(
       ...[...storage.absent].map(id => ({ id, dataDir: null })),
     ],
     fallbackBackends: [...storage.externalBackends, ...storage.absent],
-    takedowns: { path: join(dataDir, TAKEDOWNS), published: gateway.takedowns.published },
+    takedowns: { path: join(dataDir, TAKEDOWNS), published: gateway.takedowns.list.published },
     revision: gateway.revisions.memory,
     leases,
     ...shared,

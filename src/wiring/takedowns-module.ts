@@ -35,7 +35,7 @@ export function makeTakedowns(
     takedowns,
     revisions,
     /** Blocks that this node serves to peers. */
-    peerBlocks: new PeerBlocks(live, takedowns),
+    peerBlocks: new PeerBlocks(live, takedowns.list),
     start: async (): Promise<void> => {
       shared?.changes.takedowns(followed.soon)
       await takedowns.start()

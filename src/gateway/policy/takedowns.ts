@@ -5,7 +5,6 @@ import type { Withholding } from '../../content/withholding.ts'
 import type { Clock } from '../../domain/clock.ts'
 import { HoldfastError, isHoldfastError } from '../../domain/errors.ts'
 import type { PendingNode } from '../../domain/pending-nodes.ts'
-import type { Denylist } from './denylist.ts'
 import { unknownAfterDiskError } from './takedown-file.ts'
 import { keyOf, type Takedown } from './takedown-lines.ts'
 import { type ListMeans, NodeTakedowns } from './takedown-list.ts'
@@ -30,13 +29,14 @@ const WAIT_MS = 2_000
  */
 export class Takedowns {
   readonly #means: TakedownMeans
-  readonly #list: NodeTakedowns
+  /** The takedowns of this node. */
+  readonly list: NodeTakedowns
   #changing: Promise<unknown> = Promise.resolve()
   /** The next synchronisation, while it is queued and has not started. */
   #next: Promise<void> | null = null
 
   private constructor(list: NodeTakedowns, means: TakedownMeans) {
-    this.#list = list
+    this.list = list
     this.#means = means
   }
 
@@ -45,18 +45,9 @@ export class Takedowns {
     return new Takedowns(NodeTakedowns.open(path, means), means)
   }
 
-  get denylist(): Denylist {
-    return this.#list.denylist
-  }
-
-  /** Shared memory for other threads. See {@link NodeTakedowns.published}. */
-  get published(): BigInt64Array {
-    return this.#list.published
-  }
-
   /** Returns takedowns, oldest first. */
   page(request: PageRequest): Page<Takedown> {
-    return this.#list.page(request)
+    return this.list.page(request)
   }
 
   /**
@@ -70,7 +61,7 @@ export class Takedowns {
   async add(request: TakedownRequest): Promise<Takedown & { pending: PendingNode[] }> {
     const entry = takedownOf(request, this.#means.clock.now())
     await this.#means.shared?.put(entry)
-    await this.#changeLocally(() => this.#list.put([entry]))
+    await this.#changeLocally(() => this.list.put([entry]))
     const pending = await this.#settle()
     this.#means.logger.warn({ ...entry }, 'content taken down')
     return { ...entry, pending }
@@ -88,10 +79,10 @@ export class Takedowns {
     const { shared, clock } = this.#means
     const isLifted = await shared?.lift(entry, clock.now())
     await this.#changeLocally(async () => {
-      const known = this.#list.get(keyOf(entry))
+      const known = this.list.get(keyOf(entry))
       const isKnown = isLifted ?? known !== undefined
       if (!isKnown) throw new HoldfastError('NOT_FOUND', `there is no takedown of ${keyOf(entry)}`)
-      if (known !== undefined) await this.#list.lift([known])
+      if (known !== undefined) await this.list.lift([known])
     })
     const pending = await this.#settle()
     this.#means.logger.warn(entry, 'takedown lifted')
@@ -111,20 +102,20 @@ export class Takedowns {
       this.#next = null
       let all = await shared.all()
       const known = new Set(all.map(keyOf))
-      const unknown = [...this.#list.values()].filter(entry => !known.has(keyOf(entry)))
+      const unknown = [...this.list.values()].filter(entry => !known.has(keyOf(entry)))
       if (unknown.length > 0) {
         await shared.adopt(unknown)
         this.#means.logger.warn({ count: unknown.length }, 'takedowns of only this node now apply to all nodes')
         all = await shared.all()
       }
-      await this.#list.become(all)
+      await this.list.become(all)
     })
     return this.#next
   }
 
   /** Applies the takedowns to the ledger. Await this method before the node serves content. */
   async start(): Promise<void> {
-    await this.#change(() => this.#list.start())
+    await this.#change(() => this.list.start())
   }
 
   /** Changes this node's takedowns. Errors in a fleet become `OUTCOME_UNKNOWN`, because other nodes have the change. */

@@ -8,6 +8,7 @@ import { nodeFileSystem } from '../../../src/disk/node-file-system.ts'
 import type { FileSystem } from '../../../src/domain/file-system.ts'
 import { silentLogger } from '../../../src/domain/logger.ts'
 import { SharedTakedowns } from '../../../src/gateway/policy/shared-takedowns.ts'
+import type { NodeTakedowns } from '../../../src/gateway/policy/takedown-list.ts'
 import { Takedowns } from '../../../src/gateway/policy/takedowns.ts'
 import { ManualClock } from '../../support/manual-clock.ts'
 import { noWithholding } from '../../support/no-withholding.ts'
@@ -39,7 +40,7 @@ const open = (files: Partial<FileSystem> = {}): Takedowns =>
   })
 
 const add = (takedowns: Takedowns, cid: CID, under = '') => takedowns.add({ cid: `${cid}`, path: under, reason: 'x' })
-const statuses = ({ denylist }: Pick<Takedowns, 'denylist'>) =>
+const statuses = ({ denylist }: Pick<NodeTakedowns, 'denylist'>) =>
   [BAD, WORSE, WORST].map(cid => [denylist.statusOf(cid), denylist.statusOf(cid, ['a', 'b'])])
 const inOtherCodec = ({ multihash }: CID): CID => CID.createV1(0x70, multihash)
 const inode = async () => (await stat(path)).ino
@@ -47,7 +48,7 @@ const inode = async () => (await stat(path)).ino
 test('an added takedown is appended, and threads read only its lines', async () => {
   const takedowns = open()
   await add(takedowns, BAD)
-  const thread = new SharedTakedowns(path, takedowns.published)
+  const thread = new SharedTakedowns(path, takedowns.list.published)
   const [list, file] = [thread.denylist, await inode()]
   await add(takedowns, WORSE, 'a')
   expect(await inode()).toBe(file)
@@ -57,7 +58,7 @@ test('an added takedown is appended, and threads read only its lines', async () 
     [null, 410],
     [null, null],
   ]
-  for (const one of [takedowns, thread, open()]) expect(statuses(one)).toEqual(expected)
+  for (const one of [takedowns.list, thread, open().list]) expect(statuses(one)).toEqual(expected)
 })
 
 test('a lifted takedown is appended, and threads read only its line', async () => {
@@ -66,19 +67,19 @@ test('a lifted takedown is appended, and threads read only its line', async () =
   await add(takedowns, BAD)
   await add(takedowns, WORSE, 'a')
   await add(takedowns, inOtherCodec(WORSE), 'a')
-  const thread = new SharedTakedowns(path, takedowns.published)
+  const thread = new SharedTakedowns(path, takedowns.list.published)
   const [list, file] = [thread.denylist, await inode()]
   await takedowns.remove({ cid: `${BAD}` })
   await takedowns.remove({ cid: `${inOtherCodec(WORSE)}`, path: 'a' })
   expect([await inode(), thread.denylist]).toEqual([file, list])
-  for (const one of [takedowns, thread, open()]) {
+  for (const one of [takedowns.list, thread, open().list]) {
     expect(statuses(one).slice(0, 2)).toEqual([
       [null, null],
       [null, 410],
     ])
   }
   await takedowns.remove({ cid: `${WORSE}`, path: 'a' })
-  for (const one of [takedowns, thread, open()]) {
+  for (const one of [takedowns.list, thread, open().list]) {
     expect([...statuses(one).slice(0, 2).flat(), one.denylist.statusOf(WORSE, ['a'])]).toEqual(Array(5).fill(null))
   }
   const { rows } = open().page({ after: null, limit: 9 })
@@ -91,14 +92,14 @@ test('a lift leaves the takedown of the same bytes with another codec', async ()
   for (const name of 'abcdef') await add(takedowns, WORST, name)
   await add(takedowns, inOtherCodec(BAD))
   await add(takedowns, BAD)
-  const thread = new SharedTakedowns(path, takedowns.published)
+  const thread = new SharedTakedowns(path, takedowns.list.published)
   expect(thread.denylist.statusOf(BAD)).toBe(410)
   for (const [cid, status] of [
     [BAD, 410],
     [inOtherCodec(BAD), null],
   ] as const) {
     await takedowns.remove({ cid: `${cid}` })
-    for (const one of [takedowns, thread, open()]) expect(one.denylist.statusOf(BAD)).toBe(status)
+    for (const one of [takedowns.list, thread, open().list]) expect(one.denylist.statusOf(BAD)).toBe(status)
   }
 })
 
@@ -109,7 +110,7 @@ test('a start keeps the takedown whose lift is torn', async () => {
   await writeFile(path, `${whole}# lifted /ipfs/${BAD}`)
   const takedowns = open()
   await takedowns.start()
-  expect([takedowns, open()].map(({ denylist }) => denylist.statusOf(BAD))).toEqual([410, 410])
+  expect([takedowns.list, open().list].map(({ denylist }) => denylist.statusOf(BAD))).toEqual([410, 410])
   expect(takedowns.page({ after: null, limit: 9 }).rows.length).toBe(7)
   expect(await readFile(path, 'utf8')).toBe(whole)
 })
@@ -117,12 +118,12 @@ test('a start keeps the takedown whose lift is torn', async () => {
 test('threads read a rewritten file again', async () => {
   const takedowns = open()
   await add(takedowns, BAD)
-  const thread = new SharedTakedowns(path, takedowns.published)
+  const thread = new SharedTakedowns(path, takedowns.list.published)
   expect(thread.denylist.statusOf(BAD)).toBe(410)
   await takedowns.remove({ cid: `${BAD}` })
   // The file has the same length as before.
   await add(takedowns, WORSE)
-  for (const one of [takedowns, thread, open()]) {
+  for (const one of [takedowns.list, thread, open().list]) {
     expect([BAD, WORSE].map(cid => one.denylist.statusOf(cid))).toEqual([null, 410])
   }
 })
@@ -148,11 +149,11 @@ test('a start removes the torn end of the file', async () => {
   const whole = await readFile(path, 'utf8')
   await writeFile(path, `${whole}/ipfs/${WORSE}`)
   const takedowns = open()
-  expect(takedowns.denylist.statusOf(WORSE)).toBe(null)
+  expect(takedowns.list.denylist.statusOf(WORSE)).toBe(null)
   await takedowns.start()
   expect(await readFile(path, 'utf8')).toBe(whole)
   await add(takedowns, WORST)
-  expect([BAD, WORSE, WORST].map(cid => open().denylist.statusOf(cid))).toEqual([410, null, 410])
+  expect([BAD, WORSE, WORST].map(cid => open().list.denylist.statusOf(cid))).toEqual([410, null, 410])
 })
 
 test('a start completes a takedown whose second rule is missing', async () => {
@@ -161,7 +162,7 @@ test('a start completes a takedown whose second rule is missing', async () => {
   await writeFile(path, whole.slice(0, whole.lastIndexOf('/ipfs/')))
   const takedowns = open()
   await takedowns.start()
-  expect(takedowns.denylist.statusOf(BAD, ['a', 'b'])).toBe(410)
+  expect(takedowns.list.denylist.statusOf(BAD, ['a', 'b'])).toBe(410)
   expect(await readFile(path, 'utf8')).toBe(whole)
 })
 
