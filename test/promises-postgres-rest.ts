@@ -7,9 +7,137 @@ const batch = (name: string) => ({ file: 'test/adapters/postgres/commit-batches.
 const shared = (name: string) => ({ file: 'test/adapters/postgres/bulk-holds.test.ts', name })
 const signIn = (name: string) => ({ file: 'test/adapters/postgres/sign-in.test.ts', name })
 const offers = (name: string) => ({ file: 'test/adapters/postgres/postgres-offers.test.ts', name })
+const lost = (name: string) => ({ file: 'test/adapters/postgres/postgres-lost-content.test.ts', name })
+const access = (name: string) => ({ file: 'test/adapters/postgres/access.test.ts', name })
 const credentials = (name: string) => ({ file: 'test/adapters/postgres/credential-changes.test.ts', name })
 
 const promises: readonly KeptPromise[] = [
+  {
+    promise: 'a fetch uses the hold of its staged root',
+    file: 'adapters/postgres/fetch-parts.ts',
+    find: '  yield* ownStep(sql => holds.use(sql, [staged.id]))\n',
+    replace: '',
+    test: rule('shares one fetch between records'),
+  },
+  {
+    promise: 'a read with a text that PostgreSQL cannot store finds nothing',
+    file: 'adapters/postgres/postgres-driver.ts',
+    find: 'if (hasUnkept(statement, values)) return',
+    replace: 'if (hasUnkept(statement, [])) return',
+    test: access('finds nothing for text with U+0000'),
+  },
+  {
+    promise: 'a lost data key deletes what it has sealed',
+    file: 'adapters/postgres/lost-secrets.ts',
+    find: 'await sql.run(sealed.forget)',
+    replace: "await sql.run('SELECT 1')",
+    test: { file: 'test/adapters/postgres/takedowns.test.ts', name: 'forgets its sealing key' },
+  },
+  {
+    promise: 'webhooks of a fleet are told of removed records',
+    file: 'adapters/postgres/schema-deliveries.ts',
+    find: '  CREATE TRIGGER records_removed AFTER DELETE ON records FOR EACH ROW EXECUTE FUNCTION record_removed();',
+    replace: '',
+    test: rule('adds a delivery per webhook'),
+  },
+  {
+    promise: 'the deliveries of a webhook in PostgreSQL end with it',
+    file: 'adapters/postgres/schema-deliveries.ts',
+    find: '    DELETE FROM deliveries WHERE webhook_id = OLD.id;',
+    replace: '',
+    test: rule('removes a webhook with its deliveries'),
+  },
+  {
+    promise: 'the webhooks of a key in PostgreSQL end with it',
+    file: 'adapters/postgres/schema-deliveries.ts',
+    find: '    DELETE FROM webhooks WHERE key_id = OLD.id;',
+    replace: '',
+    test: rule('removes a webhook with its deliveries'),
+  },
+  {
+    promise: 'work that has ended in PostgreSQL leaves no job',
+    file: 'adapters/postgres/schema-leased-jobs.ts',
+    find: '    DELETE FROM jobs WHERE kind = TG_ARGV[0] AND key = OLD.id;',
+    replace: '',
+    test: rule('shows a job as due until its change'),
+  },
+  {
+    promise: 'the lost content of one account is listed alone',
+    file: 'adapters/postgres/lost-records.ts',
+    find: '`${LOST} AND account_id = $4 ${IN_ORDER}`',
+    replace: "`${LOST} AND $4::text <> '' ${IN_ORDER}`",
+    test: lost('are listed in pages'),
+  },
+  {
+    promise: 'a page of lost content begins after the page before it',
+    file: 'adapters/postgres/lost-records.ts',
+    find: 'AND (account_id, id) > ($1, $2)`',
+    replace: 'AND $1::text IS NOT NULL AND $2::text IS NOT NULL`',
+    test: lost('are listed in pages'),
+  },
+  {
+    promise: 'a deleted account in PostgreSQL is gone at once',
+    file: 'adapters/postgres/postgres-access.ts',
+    find: ' AND ${LIVE_ACCOUNT}`',
+    replace: '${LIVE_ACCOUNT.slice(0, 0)}`',
+    test: access('hides a deleted account at once'),
+  },
+  {
+    promise: 'an id with U+0000 is the id of no account in PostgreSQL',
+    file: 'adapters/postgres/account-reads.ts',
+    find: 'isText(id) ? batches',
+    replace: 'isText(id) || true ? batches',
+    test: access('finds nothing for text with U+0000'),
+  },
+  {
+    promise: 'a moved record has the hold of its content',
+    file: 'adapters/postgres/moved-rows.ts',
+    find: 'hold_id: root_id === null ? null : id',
+    replace: 'hold_id: root_id === null ? id : null',
+    test: { file: 'test/adapters/postgres/move-in.test.ts', name: 'has every column of every table' },
+  },
+  {
+    promise: 'all nodes forget the credentials of an account that one node has disabled',
+    file: 'adapters/postgres/schema-access.ts',
+    find: '    ON accounts FOR EACH ROW EXECUTE FUNCTION credentials_changed();',
+    replace: '    ON accounts FOR EACH ROW WHEN (FALSE) EXECUTE FUNCTION credentials_changed();',
+    test: credentials('are reported, unlike changes'),
+  },
+  {
+    promise: 'all nodes forget a key that one node has revoked',
+    file: 'adapters/postgres/schema-access.ts',
+    find: '    ON api_keys FOR EACH ROW EXECUTE FUNCTION credentials_changed();',
+    replace: '    ON api_keys FOR EACH ROW WHEN (FALSE) EXECUTE FUNCTION credentials_changed();',
+    test: credentials('are reported, unlike changes'),
+  },
+  {
+    promise: 'all nodes forget a session that one node has ended',
+    file: 'adapters/postgres/schema-access.ts',
+    find: '    ON sessions FOR EACH ROW EXECUTE FUNCTION credentials_changed();',
+    replace: '    ON sessions FOR EACH ROW WHEN (FALSE) EXECUTE FUNCTION credentials_changed();',
+    test: credentials('are reported, unlike changes'),
+  },
+  {
+    promise: 'a webhook in a fleet has a limited queue',
+    file: 'adapters/postgres/schema-deliveries.ts',
+    find: 'const MOST_WAITING = 1_000',
+    replace: 'const MOST_WAITING = 1_000_000',
+    test: rule('limits the waiting and the ended'),
+  },
+  {
+    promise: 'webhooks of a fleet are told of new records',
+    file: 'adapters/postgres/schema-deliveries.ts',
+    find: '  CREATE TRIGGER records_created AFTER INSERT ON records FOR EACH ROW EXECUTE FUNCTION record_created();',
+    replace: '',
+    test: rule('adds a delivery per webhook'),
+  },
+  {
+    promise: 'webhooks of a fleet are told of new statuses',
+    file: 'adapters/postgres/schema-deliveries.ts',
+    find: '    WHEN (OLD.status <> NEW.status) EXECUTE',
+    replace: '    WHEN (FALSE) EXECUTE',
+    test: rule('adds a delivery per webhook'),
+  },
   {
     promise: 'a list in PostgreSQL has only records of its account',
     file: 'adapters/postgres/record-conditions.ts',

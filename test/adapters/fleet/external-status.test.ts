@@ -1,6 +1,3 @@
-import { once } from 'node:events'
-import http from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { peersOnNode } from '../../../adapters/fleet/node-peers.ts'
 import { kubo } from '../../../adapters/kubo/index.ts'
@@ -15,6 +12,7 @@ import { TOKEN } from '../../support/kubo.ts'
 import { ManualClock } from '../../support/manual-clock.ts'
 import { needsPostgres, type SharedPostgres, sharedPostgres } from '../../support/postgres-server.ts'
 import { onRealKubo, withRealKubo } from '../kubo/kubo-under-test.ts'
+import { bothReportALostPin } from './lost-pin.ts'
 
 /** Another node reacts after a moment, or much later on a busy machine. */
 const PATIENCE = { timeout: 60_000, interval: 100 }
@@ -98,67 +96,25 @@ describe('the status of a pin in a cluster on another system', needsPostgres, ()
 })
 
 describe('the status of a pin that a real Kubo has lost', needsPostgres, () => {
-  test('reaches all nodes with the first check', onRealKubo, async () => {
-    const postgres = await sharedPostgres()
-    try {
-      await withRealKubo(async ({ api }) => {
-        let isFull = false
-        const proxy = http.createServer((request, response) => {
-          if (isFull && request.url?.includes('dag/import')) return void response.writeHead(500).end()
-          const { method, headers, url } = request
-          const asked = http.request(`${api}${url}`, { method, headers }, answer => {
-            response.writeHead(answer.statusCode ?? 0, answer.headers)
-            answer.pipe(response)
-          })
-          request.pipe(asked)
-        })
-        await once(proxy.listen(0, '127.0.0.1'), 'listening')
-        const { port } = proxy.address() as AddressInfo
-        const backend = { type: 'kubo' as const, api: `http://127.0.0.1:${port}/api/v0/`, authEnv: 'KUBO_AUTH' }
-        const { a, b, close } = await openFleet({
-          ...TWO_CLUSTERS,
-          database: await postgres.migrated(),
-          clock: systemClock,
-          adapters: [kubo],
-          clusters: TWO_CLUSTERS.clusters.map(one => (one.id === 'first' ? { ...one, backend } : one)),
-          environment: { KUBO_AUTH: `bearer:${TOKEN}` },
-        })
-        try {
-          const { id: account } = await a.engine.accounts.create({ email: 'one@example.org', plan: 'unlimited' })
-          const { record } = await a.engine.pins.upload(pseudoRandom(900, 'far'), { account, cluster: 'first' })
-          const told = async ({ engine }: FleetNode) => {
-            const [found] = await engine.pins.status({ account, cid: record.cid })
-            return { status: found?.record.status, lastError: found?.lastError ?? null }
-          }
-          for (const node of [a, b])
-            await expect.poll(() => told(node), PATIENCE).toEqual({ status: 'pinned', lastError: null })
-          const rpc = (path: string) =>
-            fetch(`${api}/api/v0/${path}`, { method: 'POST', headers: { authorization: `Bearer ${TOKEN}` } })
+  test('reaches all nodes with the first check', onRealKubo, () =>
+    withRealKubo(async ({ api }) => {
+      const rpc = (path: string) =>
+        fetch(`${api}/api/v0/${path}`, { method: 'POST', headers: { authorization: `Bearer ${TOKEN}` } })
+      await bothReportALostPin({
+        url: api,
+        backend: url => ({ type: 'kubo', api: `${url}/api/v0/`, authEnv: 'KUBO_AUTH' }),
+        adapters: [kubo],
+        environment: { KUBO_AUTH: `bearer:${TOKEN}` },
+        isSend: ({ url }) => url?.includes('dag/import') === true,
+        lose: async () => {
           const { Keys: pins } = (await (await rpc('pin/ls?type=recursive')).json()) as { Keys: object }
           for (const cid of Object.keys(pins)) expect((await rpc(`pin/rm?arg=${cid}`)).status).toBe(200)
           expect(Object.keys(pins)).not.toEqual([])
-          isFull = true
-          const reconciled = await a.engine.reconcile()
-          expect(Object.keys(reconciled.found)).toContain('pin-missing')
-          for (const node of [a, b]) expect(await told(node)).toMatchObject({ status: 'pinning' })
-          const refused = {
-            status: 'pinning',
-            lastError: expect.stringMatching(/^UNAVAILABLE: the Kubo of the cluster: /),
-          }
-          for (const node of [a, b]) await expect.poll(() => told(node), PATIENCE).toMatchObject(refused)
-          isFull = false
-          for (const node of [a, b])
-            await expect.poll(() => told(node), PATIENCE).toEqual({ status: 'pinned', lastError: null })
-        } finally {
-          await close()
-          proxy.closeAllConnections()
-          proxy.close()
-        }
+        },
+        refused: /^UNAVAILABLE: the Kubo of the cluster: /,
       })
-    } finally {
-      await postgres.stop()
-    }
-  })
+    }),
+  )
 })
 
 describe('the peers that another node knows', () => {

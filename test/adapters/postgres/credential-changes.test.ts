@@ -65,7 +65,7 @@ describe('credentials that change on another node', needsPostgres, () => {
     const changes = new CredentialChanges(here, new ManualClock())
     await changes.start()
     try {
-      const { keys, accounts } = postgresAccess(there, 'there')
+      const { keys, accounts, sessions } = postgresAccess(there, 'there')
       const before = changes.version()
       await keys.insert(key, { now: 1, maxKeys: null })
       await keys.noteUse('k', 5)
@@ -73,6 +73,10 @@ describe('credentials that change on another node', needsPostgres, () => {
       await expect.poll(() => changes.version()).toBe(before + 1)
       await keys.revoke('k')
       await expect.poll(() => changes.version()).toBe(before + 2)
+      const session = { id: 's', accountId: ACCOUNTS[0], createdAt: 1, expiresAt: 9, provedAt: null }
+      await sessions.begin(session, { now: 1, passwordHash: '' })
+      await sessions.end('s')
+      await expect.poll(() => changes.version()).toBe(before + 3)
     } finally {
       await changes.stop()
     }

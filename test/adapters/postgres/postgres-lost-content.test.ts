@@ -121,6 +121,27 @@ describe('records of a lost node', needsPostgres, () => {
     })
   })
 
+  test('are listed in pages, of all accounts or of one', async () => {
+    await forgotten(3, async lost => {
+      await pass(lost, () => 0, true)
+      const rows = await database.reading.all<{ id: string }>('SELECT id FROM records ORDER BY id')
+      const [first = '', second = '', third = ''] = rows.map(({ id }) => id)
+      await database.command("UPDATE records SET account_id = 'two' WHERE id = $1", [first])
+      const nodes = new Nodes(database, new ManualClock(), 'here')
+      const listed = async (account?: string) => {
+        const pages: string[][] = []
+        for (let after: string | null = ' '; after !== null && pages.length < 5; ) {
+          const page: Awaited<ReturnType<typeof nodes.lost>> = await nodes.lost({ after, limit: 2, account })
+          pages.push(page.rows.map(({ uploadId }) => uploadId))
+          after = page.next
+        }
+        return pages
+      }
+      expect(await listed()).toEqual([[second, third], [first]])
+      expect([await listed('one'), await listed('two')]).toEqual([[[second, third]], [[first]]])
+    })
+  })
+
   test('stay failed if they have failed before', async () => {
     await filledWith(database, { name: 'lost', account: 'one', records: 1 })
     await database.command("UPDATE records SET status = 'failed'")
