@@ -5,7 +5,8 @@ import { SortedLists } from '../../src/pins/lists/sorted-list.ts'
 test('accounts take turns to sort their lists', async () => {
   const walked: string[] = []
   const first = Promise.withResolvers<void>()
-  const records: Pick<Records, 'page' | 'walk'> = {
+  const records: Pick<Records, 'page' | 'walk' | 'get'> = {
+    get: async () => undefined,
     page: async () => ({ rows: [], total: 0 }),
     walk: async ({ accountId }) => {
       walked.push(accountId)

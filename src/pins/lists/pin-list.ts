@@ -9,13 +9,13 @@ import type { ListItem, ListPage, ListQuery } from '../pin-types.ts'
 import { presentRecord } from '../present-record.ts'
 import { recordFilterOf, searchOf } from './list-search.ts'
 import type { SearchRoom } from './search-room.ts'
-import { MOST_SORTED, SortedLists, sortedOrder } from './sorted-list.ts'
+import { MOST_SORTED, type SortedList, SortedLists, sortedOrder } from './sorted-list.ts'
 
 const AT_ONCE = 500
 /** A shorter page without a search is read at once. */
 const SHORT_PAGE = 100
-/** One list at a time is sorted, and few of its rows have much metadata. */
-const SORTED_ROWS = MOST_SORTED / 16
+/** Rows with much metadata that need as much memory as the largest sorted list. One list at a time is sorted. */
+const SORTED_ROWS = MOST_SORTED / 8
 
 type Slice = Pick<ListPage, 'items' | 'total' | 'totalIsLowerBound'>
 
@@ -66,8 +66,9 @@ export class PinList {
     const order = sortedOrder(query.sort)
     if (order !== null) {
       const filter = this.#filterOf(account.id, query)
-      const sorted = await this.#parts.room.hold(account.id, SORTED_ROWS, () => this.#sorted.read(filter, order))
-      for (const row of sorted) yield itemOf(row)
+      const read = (): Promise<SortedList> => this.#sorted.read(filter, order)
+      const { rows, whole } = await this.#parts.room.hold(account.id, SORTED_ROWS, read)
+      for (const row of rows) yield itemOf(await whole(row))
       return
     }
     let after: string | null = null
@@ -90,9 +91,10 @@ export class PinList {
     const filter = this.#filterOf(accountId, query)
     const order = sortedOrder(query.sort)
     if (order !== null) {
-      return room.hold(accountId, SORTED_ROWS, async () => {
-        const all = await this.#sorted.read(filter, order)
-        return { items: all.slice(offset, offset + limit).map(itemOf), total: all.length }
+      return room.hold(accountId, SORTED_ROWS + limit, async () => {
+        const { rows, whole } = await this.#sorted.read(filter, order)
+        const shown = await Promise.all(rows.slice(offset, offset + limit).map(whole))
+        return { items: shown.map(itemOf), total: rows.length }
       })
     }
     const read = async (): Promise<Slice> => {

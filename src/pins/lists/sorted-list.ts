@@ -11,6 +11,8 @@ export type SortedOrder = (typeof SORTED_ORDERS)[number]
 
 /** Maximum number of records, because each page reads them all. */
 export const MOST_SORTED = 10_000
+/** Maximum number of characters of metadata that a list keeps while it is sorted. */
+export const MOST_SORTED_META = 4 * 1024 ** 2
 const READ_AT_ONCE = 500
 
 /** Returns null for an order that the catalogue has. */
@@ -18,15 +20,22 @@ export function sortedOrder(sort: string | undefined): SortedOrder | null {
   return SORTED_ORDERS.find(order => order === sort) ?? null
 }
 
+export interface SortedList {
+  /** Records without the metadata that exceeds {@link MOST_SORTED_META}. */
+  rows: ListedRecord[]
+  /** Reads the metadata that a row lacks. */
+  whole(row: ListedRecord): Promise<ListedRecord>
+}
+
 /**
  * Sorts the records of a list by name or size. An index for each order would make every upload slower, so the records
  * are sorted in memory, one list at a time.
  */
 export class SortedLists {
-  readonly #records: Pick<Records, 'page' | 'walk'>
+  readonly #records: Pick<Records, 'page' | 'walk' | 'get'>
   readonly #gate = new Semaphore(1)
 
-  constructor(records: Pick<Records, 'page' | 'walk'>) {
+  constructor(records: Pick<Records, 'page' | 'walk' | 'get'>) {
     this.#records = records
   }
 
@@ -34,28 +43,43 @@ export class SortedLists {
    * Returns all records of a filter in this order, equal ones newest first.
    * @throws HoldfastError `VALIDATION` for more than {@link MOST_SORTED} records
    */
-  async read(filter: RecordFilter, order: SortedOrder): Promise<ListedRecord[]> {
+  async read(filter: RecordFilter, order: SortedOrder): Promise<SortedList> {
     const pass = this.#gate.enter(filter.accountId)
     try {
       await pass.entered
       const { total } = await this.#records.page(filter, 0, 1)
       if (total > MOST_SORTED) throw tooMany()
-      return (await this.#all(filter)).toSorted(comparisonOf(order))
+      const { rows, cut } = await this.#all(filter)
+      const whole = async (row: ListedRecord): Promise<ListedRecord> =>
+        cut.has(row) ? { ...row, meta: (await this.#records.get(row.id))?.meta ?? null } : row
+      return { rows: rows.toSorted(comparisonOf(order)), whole }
     } finally {
       pass.leave()
     }
   }
 
-  async #all(filter: RecordFilter): Promise<ListedRecord[]> {
+  /** Reads all records. Those in `cut` have lost their metadata. */
+  async #all(filter: RecordFilter): Promise<{ rows: ListedRecord[]; cut: ReadonlySet<ListedRecord> }> {
     const all: ListedRecord[] = []
+    const cut = new Set<ListedRecord>()
+    let left = MOST_SORTED_META
     let after: string | null = null
     do {
       const { rows, next }: Page<ListedRecord> = await this.#records.walk(filter, { after, limit: READ_AT_ONCE })
-      all.push(...rows)
+      for (const row of rows) {
+        left -= row.meta?.length ?? 0
+        if (left >= 0 || row.meta === null) {
+          all.push(row)
+          continue
+        }
+        const short = { ...row, meta: null }
+        cut.add(short)
+        all.push(short)
+      }
       if (turnSpent()) await nextTurn()
       after = next
     } while (after !== null)
-    return all
+    return { rows: all, cut }
   }
 }
 
