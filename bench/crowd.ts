@@ -31,16 +31,20 @@ const ALONE_MS = 3_000
 /** Searches of another account, in turn, so that none repeats the last answer. */
 const SEARCHES = Array.from({ length: 100 }, (_, i) => `/api/v3/users/me/uploads?q=file&limit=${1 + i}`)
 const SERVER = fileURLToPath(new URL('../adapters/cli/main.ts', import.meta.url))
+const BARE = fileURLToPath(new URL('refusing-server.ts', import.meta.url))
 /** The directory of memory groups of version 1 of control groups, and of all groups of version 2. */
 const GROUPS = ['/sys/fs/cgroup/memory', '/sys/fs/cgroup']
 
-interface Filled {
-  dir: string
-  args: string[]
+interface Credentials {
   /** A credential of each account. The first account asks the most. */
   keys: string[]
   /** A credential of another account. */
   other: string
+}
+
+interface Filled extends Credentials {
+  dir: string
+  args: string[]
 }
 
 /** Runs commands with limited memory, if this process may make a control group. */
@@ -94,10 +98,14 @@ async function ask(url: string, key: string, query: string): Promise<number> {
   }
 }
 
-async function storm(filled: Filled, keys: readonly string[]): Promise<Record<string, number>> {
+function serve({ dir, args }: Filled): string {
+  return [SERVER, 'serve', '--port', '0', '--data-dir', dir, ...args].join(' ')
+}
+
+/** Sends a search with each of these credentials, all at once. @param program of the server, with its arguments */
+async function storm(program: string, { keys, other: secret }: Credentials): Promise<Record<string, number>> {
   const group = new MemoryGroup()
-  const command = `${process.execPath} --max-semi-space-size=4 ${SERVER} serve --port 0 --data-dir ${filled.dir}`
-  const shell = ['-c', group.command([command, ...filled.args].join(' '))]
+  const shell = ['-c', group.command(`${process.execPath} --max-semi-space-size=4 ${program}`)]
   const server = await ChildServer.run('sh', shell, process.env, /listening on (http:\S+)/)
   let highest = 0
   const watch = setInterval(() => {
@@ -109,7 +117,7 @@ async function storm(filled: Filled, keys: readonly string[]): Promise<Record<st
     )
   }, 50)
   try {
-    const other = new HealthWatch(server.url, { paths: SEARCHES, headers: { authorization: `Bearer ${filled.other}` } })
+    const other = new HealthWatch(server.url, { paths: SEARCHES, headers: { authorization: `Bearer ${secret}` } })
     const alone = await other.during(() => sleep(ALONE_MS))
     let statuses: number[] = []
     const since = performance.now()
@@ -145,7 +153,7 @@ const UNITS: Readonly<Record<string, string>> = {
   'highest-memory': 'MiB',
 }
 
-async function measured(subject: string, storms: ReadonlyArray<Record<string, number>>): Promise<Measurement[]> {
+function measured(subject: string, storms: ReadonlyArray<Record<string, number>>): Measurement[] {
   return Object.keys(storms[0] ?? {}).map(metric => ({
     ...{ subject, metric, unit: UNITS[metric] ?? 'ms' },
     better: metric === 'answered-a-second' ? 'higher' : 'lower',
@@ -197,18 +205,20 @@ async function storms(
   const filled = await prepared(own, database, { account, accounts: ACCOUNTS })
   signal.throwIfAborted()
   progress(`${prefix}${crowd} searches of one account`)
-  const one = await storm(
-    filled,
-    Array.from({ length: crowd }, () => filled.keys[0] ?? ''),
-  )
+  const keys = Array.from({ length: crowd }, () => filled.keys[0] ?? '')
+  const one = await storm(serve(filled), { ...filled, keys })
+  // A bare server shows the share of the clients, Node and this machine.
+  const bare = await storm(`${BARE} ${filled.other}`, { ...filled, keys })
   signal.throwIfAborted()
   progress(`${prefix}${ACCOUNTS} accounts with ${OF_EACH} searches each`)
   await spread({ dir: own, database, accounts: filled.accounts })
-  const many = await storm(
-    filled,
-    Array.from({ length: ACCOUNTS * OF_EACH }, (_, i) => filled.keys[i % ACCOUNTS] ?? ''),
-  )
-  return [...(await measured(`${prefix}one-account`, [one])), ...(await measured(`${prefix}many-accounts`, [many]))]
+  const mixed = Array.from({ length: ACCOUNTS * OF_EACH }, (_, i) => filled.keys[i % ACCOUNTS] ?? '')
+  const many = await storm(serve(filled), { ...filled, keys: mixed })
+  return [
+    ...measured(`${prefix}one-account`, [one]),
+    ...measured(`${prefix}bare-server`, [bare]),
+    ...measured(`${prefix}many-accounts`, [many]),
+  ]
 }
 
 export const crowd: Bench = {

@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs'
 import { mkdir } from 'node:fs/promises'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { createServer } from '../adapters/node-http/index.ts'
 import { createEngine, type Engine } from '../src/index.ts'
 import { hasPostgres, startPostgres } from '../test/support/postgres-server.ts'
@@ -65,11 +66,20 @@ const psa = (query: string): string => `/psa/pins?${query}`
 
 /** Changed records before the first of these. */
 const CHANGES = 10_000
+/** New records at once. */
+const AT_ONCE = 100
 const AFTER_CHANGES: ReadonlyArray<[metric: string, path: string]> = [
   ['psa-after-changes', psa('limit=30')],
   ['search-after-changes', list('q=file%20&limit=30')],
   ['rare-after-changes', list('q=needle%20&limit=30')],
   ['list-after-changes', list('limit=30')],
+]
+/** Time in ms for creating as many records that expire together. */
+const EXPIRY_MS = 40_000
+const AFTER_EXPIRY: ReadonlyArray<[metric: string, path: string]> = [
+  ['psa-after-expiry', psa('limit=31')],
+  ['search-after-expiry', list('q=file%20&limit=31')],
+  ['list-after-expiry', list('limit=31')],
 ]
 /** Searches that compare the names of the whole list: 50 to 150 ns for each. */
 const COMPARED: readonly string[] = [
@@ -103,8 +113,16 @@ function spent(database: number | null): number {
  * @param database process of the database; null for SQLite
  */
 async function ask(
-  { engine, account, cids }: FilledEngine,
-  { rounds, database, size }: { rounds: number; database: number | null; size: number },
+  { engine, account, parent, cids }: FilledEngine,
+  {
+    rounds,
+    database,
+    size,
+    progress,
+  }: Pick<RunOptions, 'rounds' | 'progress'> & {
+    database: number | null
+    size: number
+  },
 ): Promise<Map<string, number[]>> {
   const { secret } = await engine.keys.create(account, { name: 'search' })
   const server = createServer(engine).listen(0, '127.0.0.1')
@@ -136,6 +154,9 @@ async function ask(
     }
     await change(engine, account, Math.min(CHANGES, size - 1))
     for (const [metric, path] of AFTER_CHANGES) await time(metric, path)
+    if (size < CHANGES) return values
+    progress(`${await expire(engine, { account, cid: parent }, CHANGES)} records have expired`)
+    for (const [metric, path] of AFTER_EXPIRY) await time(metric, path)
   } finally {
     server.close()
     server.closeAllConnections()
@@ -160,6 +181,18 @@ async function change(engine: Engine, account: string, records: number): Promise
   }
 }
 
+/** Creates this many records, or as many as the time allows, and waits until they expire. Returns their number. */
+async function expire(engine: Engine, pin: { account: string; cid: string }, records: number): Promise<number> {
+  const end = Date.now() + EXPIRY_MS
+  const timelock = new Date(end)
+  let made = 0
+  for (; made < records && Date.now() < end - 2_000; made += AT_ONCE) {
+    await Promise.all(Array.from({ length: AT_ONCE }, () => engine.pins.pin({ ...pin, timelock, isAnew: true })))
+  }
+  await sleep(end - Date.now())
+  return made
+}
+
 /** Measures each size of a catalogue. The names of the subjects begin with `prefix`. */
 async function measure(
   { dir, scale, rounds, subjects, progress, signal }: RunOptions,
@@ -179,7 +212,7 @@ async function measure(
     await mkdir(own)
     const filled = await fill(own, size)
     try {
-      for (const [metric, values] of await ask(filled, { rounds, database, size })) {
+      for (const [metric, values] of await ask(filled, { rounds, database, size, progress })) {
         measurements.push({ subject, metric, unit: 'ms', better: 'lower', values })
       }
     } finally {
@@ -212,7 +245,7 @@ async function ofPostgres(options: RunOptions): Promise<Measurement[]> {
 
 export const search: Bench = {
   name: 'search',
-  minutes: 8,
+  minutes: 14,
   describe: scale => {
     const sizes = Object.values(SIZES[scale]).map(size => size.toLocaleString('en'))
     return (

@@ -14,9 +14,11 @@ export async function filledPostgres(
   dataDir: string,
   { database, records, samples }: { database: string; records: number; samples: number },
 ): Promise<FilledEngine> {
-  const engine = await createEngine({ dataDir, database, catalogue: postgres, network: { enabled: true } })
-  const { id: account } = await engine.accounts.create({ email: 'list@example.org', plan: 'unlimited' })
-  const { record } = await engine.pins.upload(Buffer.from('content'), { account, name: 'a file' })
+  const options = { dataDir, database, catalogue: postgres, network: { enabled: true } }
+  const first = await createEngine(options)
+  const { id: account } = await first.accounts.create({ email: 'list@example.org', plan: 'unlimited' })
+  const { record } = await first.pins.upload(Buffer.from('content'), { account, name: 'a file' })
+  await first.stop()
   const client = new pg.Client({ connectionString: database })
   await client.connect()
   try {
@@ -26,10 +28,12 @@ export async function filledPostgres(
       'SELECT cid FROM records WHERE account_id = $1 AND seq % $2 = 1 LIMIT $3',
       [account, step, samples],
     )
-    return { engine, account, parent: record.cid, cids: picked.rows.map(({ cid }) => cid) }
-  } catch (error) {
-    await engine.stop()
-    throw error
+    return {
+      engine: await createEngine(options),
+      account,
+      parent: record.cid,
+      cids: picked.rows.map(({ cid }) => cid),
+    }
   } finally {
     await client.end()
   }
@@ -38,12 +42,14 @@ export async function filledPostgres(
 async function fill(client: pg.Client, account: string, records: number): Promise<void> {
   const { rows } = await client.query<{ seq: string }>('SELECT seq FROM accounts WHERE id = $1', [account])
   const list = Number(rows[0]?.seq)
-  const index = await client.query<{ sql: string }>(
-    "SELECT indexdef AS sql FROM pg_indexes WHERE indexname = 'records_by_words' AND schemaname = current_schema()",
+  // Oldest first, because the planner prefers the youngest of equal indexes.
+  const indexes = await client.query<{ name: string; sql: string }>(
+    `SELECT indexrelid::regclass AS name, pg_get_indexdef(indexrelid) AS sql FROM pg_index
+     WHERE indrelid = 'records'::regclass AND NOT indisunique ORDER BY indexrelid`,
   )
   await client.query('ALTER TABLE records DISABLE TRIGGER USER')
-  // The index of words is much faster to build at once.
-  await client.query('DROP INDEX records_by_words')
+  // Indexes are much faster to build at once.
+  for (const { name } of indexes.rows) await client.query(`DROP INDEX ${name}`)
   const now = Date.now()
   const rare = Math.ceil(records / FOUND)
   for (let made = 0; made < records; made += BATCH) {
@@ -59,12 +65,13 @@ async function fill(client: pg.Client, account: string, records: number): Promis
          'file', 'pinned', 0, given.name, given.meta, 1000, 1000, 1000, $2::bigint + i,
          CASE i WHEN $3 THEN $2::bigint + 1e8::bigint END, sha256(('i' || i)::bytea), given.name, given.words
        FROM jsonb_to_recordset($4::jsonb) AS given (i bigint, name text, meta text, words text[]),
-         (SELECT * FROM records ORDER BY seq LIMIT 1) r
+         (SELECT * FROM records WHERE id NOT LIKE 'made%' LIMIT 1) r
        ORDER BY i`,
       [account, now - records, Math.ceil(records / 2), JSON.stringify(batch)],
     )
   }
-  await client.query(index.rows[0]?.sql ?? '')
+  await client.query("SET maintenance_work_mem = '256MB'")
+  for (const { sql } of indexes.rows) await client.query(sql)
   await client.query('ALTER TABLE records ENABLE TRIGGER USER')
   await client.query('DELETE FROM record_places')
   await client.query('SELECT place_records()')
