@@ -5,6 +5,34 @@ const contract = 'test/contract/contract.test.ts'
 /** Promises about authentication, authorization and webhooks. */
 export const accessPromises: readonly KeptPromise[] = [
   {
+    promise: 'an account ends no session of another account',
+    file: 'src/access/sessions/session-registry.ts',
+    find: 'session?.accountId === accountId && (await',
+    replace: 'session !== null && (await',
+    test: { file: 'test/contract/contract.test.ts', name: 'auth.sessions' },
+  },
+  {
+    promise: 'an ended session is refused at once',
+    file: 'src/access/sessions/session-registry.ts',
+    find: '(await this.#store.end(id))\n    this.#cache.clear()\n',
+    replace: '(await this.#store.end(id))\n',
+    test: { file: 'test/contract/contract.test.ts', name: 'auth.sessions' },
+  },
+  {
+    promise: 'a session is refused after its sign-out',
+    file: 'src/access/sessions/session-service.ts',
+    find: '    await this.#options.store.end(id)\n    this.#options.cache.clear()\n',
+    replace: '    await this.#options.store.end(id)\n',
+    test: { file: 'test/contract/contract.test.ts', name: 'auth.logout' },
+  },
+  {
+    promise: 'a new password ends no session of another account',
+    file: 'src/catalogue/rules/session-rules.ts',
+    find: 'sessions WHERE account_id = :accountId AND id <> :keep`',
+    replace: "sessions WHERE :accountId <> '' AND id <> :keep`",
+    test: { file: 'test/catalogue/access.test.ts', name: 'sets a password with a live link' },
+  },
+  {
     promise: 'a disabled account is refused',
     file: 'src/access/credentials/authenticator.ts',
     find: 'if (account.disabled) throw',
