@@ -372,9 +372,23 @@ const promises: readonly KeptPromise[] = [
   {
     promise: 'a repair changes no record that has changed meanwhile',
     file: 'adapters/postgres/postgres-reconciliation.ts',
-    find: 'if (current?.status !== record.status || current.holdId !== record.holdId) return []',
-    replace: 'if (current === undefined) return []',
+    find: 'return current?.status === record.status && current.holdId === record.holdId ? current : null',
+    replace: 'return current ?? null',
     test: failing('repairs no record that waits'),
+  },
+  {
+    promise: 'a reconciliation takes no content from the node that has it now',
+    file: 'adapters/postgres/postgres-reconciliation.ts',
+    find: ' && current.holdId === record.holdId',
+    replace: '',
+    test: failing('fetches no content that another'),
+  },
+  {
+    promise: 'a node leaves lost records that another node has taken over',
+    file: 'adapters/postgres/postgres-lost-content.ts',
+    find: 'WHERE id = ANY($1) AND ${IS_LOST} ORDER BY id',
+    replace: "WHERE id = ANY($1) AND $2 <> '' ORDER BY id",
+    test: lost('stay on another node'),
   },
   {
     promise: 'the content of a removed record stays offered for an undo',

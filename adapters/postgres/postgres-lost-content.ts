@@ -11,7 +11,7 @@ import { ContentChange, type ContentParts } from './content-change.ts'
 import { beginFetch, fetchParts } from './fetch-parts.ts'
 import { LostRemains } from './lost-remains.ts'
 import { runRule } from './postgres-driver.ts'
-import { lockRecords } from './record-rows.ts'
+import { lockRecords, RECORD_COLUMNS } from './record-rows.ts'
 import type { StagedHold } from './shared-holds.ts'
 import type { Sql } from './sql.ts'
 
@@ -33,12 +33,15 @@ type Decided = { record: HeldRecord } & (
   | { kind: 'fail' | 'kept' }
 )
 
-/** A page of records. A record is lost if its hold, or its fetch, is on the lost node. */
+/** SQL condition: the hold of a record, or its fetch, is on the lost node `$2`. */
+const IS_LOST = `(COALESCE((SELECT node = $2 FROM holds WHERE holds.id = hold_id), FALSE)
+  OR COALESCE((SELECT node = $2 FROM fetches WHERE fetches.id = fetch_id), FALSE))`
 const SEEN = `
-  SELECT id, account_id AS "accountId", cluster_id AS "clusterId",
-    COALESCE((SELECT node = $2 FROM holds WHERE holds.id = hold_id), FALSE)
-      OR COALESCE((SELECT node = $2 FROM fetches WHERE fetches.id = fetch_id), FALSE) AS "isLost"
+  SELECT id, account_id AS "accountId", cluster_id AS "clusterId", ${IS_LOST} AS "isLost"
   FROM records WHERE id > $1 ORDER BY id LIMIT $3`
+/** Other nodes may have taken over records of the page meanwhile. Such a record has the hold of its new node. */
+const STILL_LOST = `
+  SELECT ${RECORD_COLUMNS}, hold_id AS "holdId" FROM records WHERE id = ANY($1) AND ${IS_LOST} ORDER BY id`
 
 export class PostgresLostContent implements LostContent {
   readonly #parts: ContentParts
@@ -90,7 +93,7 @@ export class PostgresLostContent implements LostContent {
 
   async #takeSome(accountId: string, ids: readonly string[], step: TakeOver): Promise<StatusChange[]> {
     const { database, holds } = this.#parts
-    const records = await database.transaction(sql => lockRecords(sql, ids))
+    const records = await this.#sql.all<HeldRecord>(STILL_LOST, [ids, step.node.name])
     const decided: Decided[] = []
     try {
       for (const record of records) decided.push(await this.#decide(record, step))

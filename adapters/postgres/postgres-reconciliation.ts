@@ -134,8 +134,8 @@ export class PostgresReconciliation implements ReconciliationParts {
     try {
       return await database.transaction(async sql => {
         const change = await ContentChange.begin(sql, this.#parts, [record.accountId])
-        const [current] = await lockRecords(sql, [record.id])
-        if (current?.status !== record.status || current.holdId !== record.holdId) return []
+        const current = await lockSame(sql, record)
+        if (current === null) return []
         if (kind === 'record-unheld') {
           await holds.use(sql, [hold.id])
           await sql.run('UPDATE records SET hold_id = $2, root_id = $3 WHERE id = $1', [
@@ -170,8 +170,8 @@ export class PostgresReconciliation implements ReconciliationParts {
         const parts = fetchParts(database, holds)
         const begin = () => beginFetch(parts, holds, wanted, staged)
         const fetch = await runRule(fetchFor(parts, wanted, begin), sql)
-        const [current] = await lockRecords(sql, [record.id])
-        if (current === undefined || current.status !== record.status) return []
+        const current = await lockSame(sql, record)
+        if (current === null) return []
         const row = await change.wait(current, fetch.id, now, reason)
         if (isHoldLost && current.holdId !== null) {
           await sql.run('UPDATE records SET hold_id = NULL WHERE id = $1', [record.id])
@@ -184,6 +184,12 @@ export class PostgresReconciliation implements ReconciliationParts {
       await holds.discard([staged.id])
     }
   }
+}
+
+/** Locks a record. Returns null if it has changed since it was read. */
+async function lockSame(sql: Sql, record: HeldRecord): Promise<HeldRecord | null> {
+  const [current] = await lockRecords(sql, [record.id])
+  return current?.status === record.status && current.holdId === record.holdId ? current : null
 }
 
 /** Returns the stored and the counted usage of an account at one time. */

@@ -339,6 +339,27 @@ describe('a catalogue in PostgreSQL under failures', needsPostgres, () => {
     })
   })
 
+  test('fetches no content that another node has taken over meanwhile', async () => {
+    const fill = async (node: TestNode): Promise<void> => void (await commit(node, [record('r1')]))
+    await withNode(database, 'here', fill)
+    // The node is started on an empty directory.
+    await withNode(database, 'here', async ({ ledger, reconciliation, records }) => {
+      const stage = ledger.stage.bind(ledger)
+      const staging = vi.spyOn(ledger, 'stage').mockImplementationOnce(async (...wanted) => {
+        await database.command(
+          `INSERT INTO holds (id, node, root_id, state) SELECT 'hold 999', 'there', root_id, 'used' FROM records`,
+        )
+        await database.command(`UPDATE records SET hold_id = 'hold 999'`)
+        return stage(...wanted)
+      })
+      const homes = new Map([['near', 0]])
+      await whole(reconciliation).records({ after: '', limit: 100, homes, now: NOW, mend: true })
+      expect(staging).toHaveBeenCalled()
+      expect(await records.get('r1')).toMatchObject({ status: 'pinned' })
+      expect(await database.reading.first(`SELECT state FROM holds WHERE id = 'hold 999'`)).toEqual({ state: 'used' })
+    })
+  })
+
   test('keeps an identical upload that an older directory lacks', async () => {
     const fill = async (node: TestNode): Promise<void> => void (await commit(node, [record('r1', { name: 'same' })]))
     await withNode(database, 'here', fill)

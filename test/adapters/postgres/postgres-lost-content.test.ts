@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest'
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { migrate } from '../../../adapters/postgres/migrate.ts'
 import { Postgres } from '../../../adapters/postgres/postgres.ts'
 import { postgresContent } from '../../../adapters/postgres/postgres-content.ts'
@@ -73,6 +73,27 @@ describe('records of a lost node', needsPostgres, () => {
       expect(await count("records WHERE status = 'failed' AND status_reason = 'lost with node lost'")).toBe(500)
       expect(await count('deliveries')).toBe(500)
       expect(await count('webhooks WHERE dropped > 0')).toBe(0)
+    })
+  })
+
+  test('stay on another node that takes them over during the pass', async () => {
+    await forgotten(1, async lost => {
+      const other = await database.connection()
+      try {
+        // The pass has read its page, and waits for the deliveries of the account.
+        await other.query('BEGIN; LOCK TABLE webhooks')
+        const passed = pass(lost, () => 0, true)
+        await expect.poll(() => count('pg_locks WHERE NOT granted'), { timeout: 60_000 }).toBe(1)
+        await other.query(`INSERT INTO holds (id, node, root_id, state) SELECT 'hold 999', 'other', root_id, 'used' FROM records;
+          UPDATE records SET hold_id = 'hold 999'; COMMIT`)
+        await passed
+        const kept =
+          "records JOIN holds ON holds.id = hold_id WHERE status = 'pinned' AND node = 'other' AND state = 'used'"
+        expect(await count(kept)).toBe(1)
+        expect(await count('fetches')).toBe(0)
+      } finally {
+        other.release(true)
+      }
     })
   })
 
@@ -243,7 +264,7 @@ describe('records of a lost node', needsPostgres, () => {
       try {
         await late.query("BEGIN; SELECT 1 FROM accounts WHERE id = 'one' FOR UPDATE")
         const passed = pass(lost)
-        await vi.waitFor(async () => expect(await count('pg_locks WHERE NOT granted')).toBe(1), 5_000)
+        await expect.poll(() => count('pg_locks WHERE NOT granted'), { timeout: 60_000 }).toBe(1)
         expect(await count("removed_records WHERE status = 'pinned' AND hold_id IS NOT NULL")).toBe(1)
         await late.query('COMMIT')
         expect(await passed).toEqual([0, 0])
