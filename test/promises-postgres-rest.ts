@@ -10,6 +10,7 @@ const offers = (name: string) => ({ file: 'test/adapters/postgres/postgres-offer
 const lost = (name: string) => ({ file: 'test/adapters/postgres/postgres-lost-content.test.ts', name })
 const access = (name: string) => ({ file: 'test/adapters/postgres/access.test.ts', name })
 const credentials = (name: string) => ({ file: 'test/adapters/postgres/credential-changes.test.ts', name })
+const census = (name: string) => ({ file: 'test/adapters/postgres/census.test.ts', name })
 
 const promises: readonly KeptPromise[] = [
   {
@@ -550,6 +551,111 @@ const promises: readonly KeptPromise[] = [
     find: 'left <= (this.#taken.get(id) ?? 0)',
     replace: 'left <= 0',
     test: { file: 'test/adapters/postgres/commit-batches.test.ts', name: 'take the uses of an upload token' },
+  },
+  {
+    promise: 'traffic in PostgreSQL ends with its account',
+    file: 'adapters/postgres/schema-traffic.ts',
+    find: ' REFERENCES accounts (id) ON DELETE CASCADE',
+    replace: '',
+    test: access('the traffic of an account goes'),
+  },
+  {
+    promise: 'an identity in PostgreSQL is of one account',
+    file: 'adapters/postgres/schema-sign-in.ts',
+    find: '    PRIMARY KEY (issuer, subject)\n',
+    replace: '    CHECK (TRUE)\n',
+    test: access('finds the account of an identity by'),
+  },
+  {
+    promise: 'an account in PostgreSQL has one password link',
+    file: 'adapters/postgres/schema-sign-in.ts',
+    find: '    account_id TEXT COLLATE "C" PRIMARY KEY,\n    -- SHA-256',
+    replace: '    account_id TEXT COLLATE "C",\n    -- SHA-256',
+    test: access('sets a password with a live link'),
+  },
+  {
+    promise: 'all nodes hear of a takedown by one',
+    file: 'adapters/postgres/schema-takedowns.ts',
+    find: "PERFORM pg_notify('holdfast_takedowns', '');",
+    replace: 'PERFORM 1;',
+    test: credentials('come with the takedowns of'),
+  },
+  {
+    promise: 'a moved fetch waits in the queue of its node',
+    file: 'adapters/postgres/moved-rows.ts',
+    find: "kind === 'fetch' ? node : queue",
+    replace: "kind === 'fetch' ? queue : queue",
+    test: { file: 'test/adapters/postgres/move-in.test.ts', name: 'has every column of every table' },
+  },
+  {
+    promise: 'a moved account that is deleted keeps its placeholder',
+    file: 'adapters/postgres/moved-rows.ts',
+    find: 'deleted_at === null ? emailKey(String(email)) : email',
+    replace: 'emailKey(String(email))',
+    test: { file: 'test/adapters/postgres/move-in.test.ts', name: 'has every column of every table' },
+  },
+  {
+    promise: 'new rows get numbers above the moved ones',
+    file: 'adapters/postgres/moved-rows.ts',
+    find: '         SELECT MAX(last) FROM',
+    replace: '         SELECT MIN(last) * 0 FROM',
+    test: { file: 'test/adapters/postgres/move-in.test.ts', name: 'has every column of every table' },
+  },
+  {
+    promise: 'a fetch that ends releases its hold',
+    file: 'adapters/postgres/fetch-parts.ts',
+    find: 'holds.void(sql, [holdId])',
+    replace: 'holds.void(sql, [holdId].slice(1))',
+    test: failing('keeps nothing of a fetch whose last record'),
+  },
+  {
+    promise: 'entries of the audit log with one key are one in PostgreSQL',
+    file: 'adapters/postgres/schema-audit-log.ts',
+    find: 'key TEXT COLLATE "C" NOT NULL UNIQUE',
+    replace: 'key TEXT COLLATE "C" NOT NULL',
+    test: rule('counts audit entries with the same'),
+  },
+  {
+    promise: 'a forgotten change of many records leaves no job',
+    file: 'adapters/postgres/schema-bulk.ts',
+    find: "  CREATE TRIGGER bulk_changes_gone AFTER DELETE ON bulk_changes FOR EACH ROW EXECUTE FUNCTION job_gone('bulk');\n",
+    replace: '',
+    test: rule('shows a job as due until its change is'),
+  },
+  {
+    promise: 'the census of a fleet counts only pinned records as pinned',
+    file: 'adapters/postgres/postgres-census.ts',
+    find: 'Math.max(0, pins - notPinned)',
+    replace: 'Math.max(0, pins)',
+    test: census('counts the records of all nodes'),
+  },
+  {
+    promise: 'the census of a fleet reads from the ledger only what is there',
+    file: 'adapters/postgres/postgres-census.ts',
+    find: '.filter(({ kind }) => LEDGER.has(kind))',
+    replace: '',
+    test: census('counts the records of all nodes'),
+  },
+  {
+    promise: 'the census of a fleet sees the oldest waiting fetch',
+    file: 'adapters/postgres/postgres-census.ts',
+    find: 'j.due_at IS NOT NULL',
+    replace: 'j.due_at IS NULL',
+    test: census('counts the records of all nodes'),
+  },
+  {
+    promise: 'a check finds what the start of a node in a fleet refuses',
+    file: 'adapters/postgres/check-open.ts',
+    find: '      await checkJoin(sql, name, place)\n',
+    replace: '',
+    test: { file: 'test/wiring/refused-starts-postgres.test.ts', name: 'is a finding without a start' },
+  },
+  {
+    promise: 'a check finds another data key than that of the fleet',
+    file: 'adapters/postgres/check-open.ts',
+    find: '      checkKey((await sql.first<{ id: string }>(KEY))?.id ?? null)\n',
+    replace: '',
+    test: { file: 'test/wiring/refused-starts-postgres.test.ts', name: 'another data.key than that of' },
   },
 ]
 

@@ -54,6 +54,13 @@ test.each(hosts.map(host => ({ host, name: host.name })))('asks a kept owner for
       const actions = audit.json.entries.map(({ action, outcome }: Record<string, string>) => `${action} ${outcome}`)
       expect(actions.filter((action: string) => action === 'sign-in.proof ok')).toHaveLength(2)
       expect(actions.filter((action: string) => action.endsWith('proof_required'))).toHaveLength(4)
+      // A clock that was set back makes no proof last longer.
+      const [token] = kept
+      expect((await ask(token, '/api/v3/auth/proof', { key })).status).toBe(200)
+      clock.advance(-16 * 60_000)
+      for (const asked of make(token, 'back')) {
+        expect(await asked()).toMatchObject({ status: 403, json: { code: 'proof_required' } })
+      }
     } finally {
       await close()
       await engine.stop()

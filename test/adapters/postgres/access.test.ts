@@ -45,6 +45,19 @@ describe('the access stores in PostgreSQL', needsPostgres, () => {
     }
   })
 
+  test('the traffic of an account goes with it', async () => {
+    const { accounts } = postgresAccess(database, 'here')
+    const rest = { name: null, plan: 'free', role: 'user' as const, defaultCluster: null, disabled: false, owner: null }
+    for (const id of ['one', 'two']) await accounts.insert({ id, email: id, ...rest, createdAt: 1 }, null)
+    await database.command(
+      "INSERT INTO egress (account_id, month, domain, bytes) VALUES ('one', 202611, 'a', 1), ('two', 202611, 'a', 1)",
+    )
+    expect(await accounts.markDeleted('one', 2)).toBe('marked')
+    while (await accounts.purge('one', 10));
+    expect(await accounts.forget('one')).toBe(true)
+    expect(await database.reading.all('SELECT account_id AS id FROM egress')).toEqual([{ id: 'two' }])
+  })
+
   test.each(accessRules)('$name', ({ run }) => run(postgresAccess(database, 'here')))
 })
 

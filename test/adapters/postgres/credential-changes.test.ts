@@ -3,6 +3,7 @@ import { CredentialChanges } from '../../../adapters/postgres/credential-changes
 import { migrate } from '../../../adapters/postgres/migrate.ts'
 import { Postgres } from '../../../adapters/postgres/postgres.ts'
 import { postgresAccess } from '../../../adapters/postgres/postgres-access.ts'
+import { PostgresTakedowns } from '../../../adapters/postgres/postgres-takedowns.ts'
 import { migrations } from '../../../adapters/postgres/schema.ts'
 import { ACCOUNTS } from '../../catalogue/content-support.ts'
 import { ManualClock } from '../../support/manual-clock.ts'
@@ -77,6 +78,25 @@ describe('credentials that change on another node', needsPostgres, () => {
       await sessions.begin(session, { now: 1, passwordHash: '' })
       await sessions.end('s')
       await expect.poll(() => changes.version()).toBe(before + 3)
+    } finally {
+      await changes.stop()
+    }
+  })
+
+  test('come with the takedowns of other nodes', { timeout: 150_000 }, async () => {
+    const changes = new CredentialChanges(here, new ManualClock())
+    await changes.start()
+    try {
+      const takedowns = new PostgresTakedowns(there)
+      const takedown = { cid: 'c', path: '', status: 410 as const, reason: '', at: 1 }
+      for (const change of [() => takedowns.put(takedown), () => takedowns.lift(takedown, 2)]) {
+        let isHeard = false
+        changes.takedowns(() => {
+          isHeard = true
+        })
+        await change()
+        await expect.poll(() => isHeard, { timeout: 60_000 }).toBe(true)
+      }
     } finally {
       await changes.stop()
     }
