@@ -41,7 +41,9 @@ export const bulkRules: readonly ContentRule[] = [
       }
       const [first, second] = changes.map(({ id }) => id)
       const ending = () => bulk.endExcess({ accountId: 'one', most: SIZES.charge, now: NOW })
+      assert.equal(await bulk.endExcess({ accountId: 'one', most: 4 * SIZES.charge, now: NOW }), null)
       const [newest] = await bulk.endPeriods({ accountId: 'one', why: 'owner', limit: 1 })
+      assert.deepEqual(await dueAt(catalogue, NOW), [newest?.id])
       // The records of the newest job are not purged yet.
       assert.deepEqual([newest?.id, await ending()], [changes[3]?.id, null])
       while (await bulk.purge(newest?.id ?? 0, NOW));
@@ -143,8 +145,8 @@ export const bulkRules: readonly ContentRule[] = [
       assert.equal((await records.usage('one', NOW)).pins, 1)
       assert.notEqual(await records.get('theirs'), undefined)
       const ended = await read(catalogue, change)
-      const { phase, done, failed, endedAt, total } = ended
-      assert.deepEqual([phase, done, failed, endedAt, total], ['done', 2, 3, NOW, 5])
+      const { phase, done, failed, endedAt, total, selection } = ended
+      assert.deepEqual([phase, done, failed, endedAt, total, selection], ['done', 2, 3, NOW, 5, ''])
       const failures = JSON.parse(ended.failures) as unknown[]
       assert.deepEqual(failures[0], { uploadId: 'theirs', code: 'NOT_FOUND' })
       assert.equal(await bulk.get('two', change.name), undefined)
@@ -161,6 +163,9 @@ export const bulkRules: readonly ContentRule[] = [
       )
       const rest = await bulk.recent({ after: newest.next, limit: 1 })
       assert.deepEqual([rest.rows.map(({ name }) => name), rest.next], [[change.name], null])
+      const found = { place: '', next: null, ids: ['r3', 'none'], now: NOW, isListed: false }
+      await bulk.remove({ ...found, id: later.id })
+      assert.deepEqual([(await read(catalogue, later)).done, (await read(catalogue, later)).failed], [1, 0])
     },
   },
   {
@@ -173,14 +178,19 @@ export const bulkRules: readonly ContentRule[] = [
         record('r3', { dag: dagOf('c'), createdAt: 6 }),
       ])
       const before = await shown(catalogue)
+      const ofContent = async () => (await records.page({ ...listOf('one'), multihash: DAG.multihash }, 0, 1)).total
+      assert.equal(await ofContent(), 2)
       const change = await added(catalogue, ['r1', 'r2', 'r3'])
       await removeAll(catalogue, change)
+      assert.equal(await ofContent(), 0)
       assert.equal((await records.usage('one', NOW)).storedBytes, 0)
       assert.equal((await read(catalogue, change)).freedBytes, 1024)
       assert.deepEqual(ids(await restoreAll(catalogue, change)).toSorted(), ['r1', 'r2', 'r3'])
-      assert.deepEqual(await shown(catalogue), before)
+      assert.deepEqual([await shown(catalogue), await ofContent()], [before, 2])
       const { phase, restored, freedBytes } = await read(catalogue, change)
       assert.deepEqual([phase, restored, freedBytes], ['undone', 3, 0])
+      const again = { accountId: 'one', name: change.name, limits: NO_LIMITS, now: NOW }
+      assert.equal((await catalogue.bulk.undo(again)).phase, 'undone')
       assert.deepEqual(await catalogue.bulk.removed(change.id, '', 10), [])
       const search = { names: [], meta: { a: 'b' }, types: [], statuses: [], multihashes: [] }
       const bounds = { before: null, after: null, oldestFirst: false }
@@ -198,6 +208,7 @@ export const bulkRules: readonly ContentRule[] = [
       assert.equal(await bulk.purge(change.id, NOW + UNDO_MS - 1), false)
       assert.equal(await hasContent(catalogue, DAG), true)
       assert.equal(await bulk.purge(change.id, NOW + UNDO_MS), true)
+      assert.deepEqual(await bulk.removed(change.id, '', 10), [])
       assert.equal(await hasContent(catalogue, DAG), false)
       assert.equal(await hasContent(catalogue, dagOf('b')), false)
     },

@@ -223,6 +223,21 @@ describe('a job of ids', () => {
     })
   })
 
+  test('requests no pin again that has expired meanwhile', async () => {
+    await withEngine(async ({ engine, account, clock }) => {
+      const cid = 'bafkreigh2akiscaildcqabsyg3dfr6chu3fgpregiymsck7e7aqa4s52zy'
+      const timelock = new Date(clock.now() + MINUTE_MS)
+      const { record } = await engine.pins.pin({ account, cid, isAnew: true, timelock })
+      const { uploadId } = record
+      const { id } = await engine.jobs.start({ account, action: 'delete', ids: [uploadId] })
+      await engine.jobs.untilEnded(id, { account })
+      clock.advance(MINUTE_MS)
+      await engine.jobs.undo(id, { account })
+      const undone = await engine.jobs.untilEnded(id, { account })
+      expect(undone).toMatchObject({ restored: 0, failed: 1, failures: [{ uploadId, code: 'EXPIRED' }] })
+    })
+  })
+
   test('belongs to its account, and is kept for an hour', async () => {
     await withEngine(async world => {
       await fill(world, 1)

@@ -43,5 +43,6 @@ test('a full disk ends no undo period while deletion is stopped', async () => {
     isSetBack = false
     await room.make(async () => false)
     expect(ended).toEqual([id])
+    expect(await content.bulk.removed(id, '', 1)).toEqual([])
   })
 })
