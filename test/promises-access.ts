@@ -675,7 +675,7 @@ export const accessPromises: readonly KeptPromise[] = [
     promise: 'a damaged secrets file is refused',
     file: 'src/access/sessions/secrets-file.ts',
     find: "Value.Parse(schema, JSON.parse(await readFile(path, 'utf8'))).signingKeys",
-    replace: "(JSON.parse(await readFile(path, 'utf8')) as SecretsFile).#signingKeys",
+    replace: "(JSON.parse(await readFile(path, 'utf8')) as { signingKeys: [] }).signingKeys",
     test: { file: 'test/access/sessions.test.ts', name: 'that contains' },
   },
   {
@@ -726,5 +726,12 @@ export const accessPromises: readonly KeptPromise[] = [
     find: '    await replaceFile(this.#path, `${JSON.stringify({ signingKeys }, null, 2)}\\n`)\n',
     replace: '',
     test: { file: 'test/access/sessions.test.ts', name: 'survive a restart, but not' },
+  },
+  {
+    promise: 'a revoked key is refused at once',
+    file: 'src/access/keys/key-service.ts',
+    find: '    this.#options.cache.clear()\n    if (revoked === 0) throw noKey(name)\n',
+    replace: '    if (revoked === 0) throw noKey(name)\n',
+    test: { file: 'test/access/authentication.test.ts', name: 'changes in the same process take effect' },
   },
 ]
