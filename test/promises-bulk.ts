@@ -846,4 +846,11 @@ export const bulkPromises: readonly KeptPromise[] = [
     replace: ';`',
     test: rule('random play'),
   },
+  {
+    promise: 'a purged account is forgotten',
+    file: 'src/pins/removal/account-removal.ts',
+    find: 'if (await accounts.forget(id)) logger',
+    replace: "if (id === '') logger",
+    test: { file: 'test/access/removal.test.ts', name: 'is unusable and leaves nothing' },
+  },
 ]
