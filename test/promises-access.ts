@@ -734,4 +734,32 @@ export const accessPromises: readonly KeptPromise[] = [
     replace: '    if (revoked === 0) throw noKey(name)\n',
     test: { file: 'test/access/authentication.test.ts', name: 'changes in the same process take effect' },
   },
+  {
+    promise: 'the end of a kept sign-in revokes its key',
+    file: 'src/access/keys/key-service.ts',
+    find: "    await this.#delete({ id, name: name ?? '' })\n",
+    replace: '',
+    test: { file: contract, name: 'keys.console-end' },
+  },
+  {
+    promise: 'a session gets no key that keeps it',
+    file: 'src/access/keys/key-service.ts',
+    find: "    if (kind === 'session') throw new HoldfastError('CONFLICT', 'a session needs no key to be kept')\n",
+    replace: '',
+    test: { file: contract, name: 'keys.console-mint' },
+  },
+  {
+    promise: 'a key is revoked only with a code of the second factor',
+    file: 'src/access/keys/key-service.ts',
+    find: '    await this.#options.secondFactor.check(account.id, code)\n    await this.#delete(key)\n',
+    replace: '    await this.#delete(key)\n',
+    test: { file: contract, name: 'auth.2fa-keys' },
+  },
+  {
+    promise: 'a taken name of a key does not use up the code',
+    file: 'src/access/keys/key-service.ts',
+    find: '    await this.#checkFree(account.id, wish.name)\n',
+    replace: '',
+    test: { file: contract, name: 'auth.2fa-keys' },
+  },
 ]

@@ -160,7 +160,10 @@ export const secondFactorAudits: readonly Audit[] = [
       assertError(await generate({ name: 'one', totpCode: '12345x' }), 400, '2fa_invalid')
       assertError(await generate({ name: 'a/b' }), 400, 'VALIDATION', 'name')
       await expectStatus(generate({ name: 'one', totpCode: await nextCode(world, secret) }), 201)
-      await expectStatus(generate({ name: 'two', twoFactorCode: await nextCode(world, secret) }), 201)
+      // A taken name does not use up the code.
+      const second = await nextCode(world, secret)
+      assertError(await generate({ name: 'one', totpCode: second }), 409, 'CONFLICT')
+      await expectStatus(generate({ name: 'two', twoFactorCode: second }), 201)
       await expectStatus(generate({ name: 'three', totpCode: Number(await nextCode(world, secret)) }), 201)
 
       const revoke = (name: string, body?: object) =>
