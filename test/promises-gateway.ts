@@ -975,6 +975,13 @@ export const gatewayPromises: readonly KeptPromise[] = [
     test: { file: revisions, name: 'an ended response closes its connection' },
   },
   {
+    promise: 'open answers are decided again only after a change',
+    file: 'src/gateway/policy/takedowns.ts',
+    find: 'this.#changing.then(change)',
+    replace: 'this.#changing.then(change).finally(() => this.#means.revisions.publish())',
+    test: { file: 'test/gateway/policy/takedown-file.test.ts', name: 'only a change of the takedowns' },
+  },
+  {
     promise: 'a takedown does not wait for a thread whose event loop is blocked',
     file: 'adapters/node-http/started-reader.ts',
     find: 'this.#reading.isAwaited ? AWAITED_MS : HANG_MS',

@@ -1,6 +1,7 @@
 import type { Page, PageRequest } from '../../catalogue/page.ts'
 import type { KnownTakedown } from '../../catalogue/takedown-rows.ts'
 import { nextTurn, turnSpent } from '../../concurrency/turns.ts'
+import type { RevisionLog } from '../../content/revision-log.ts'
 import type { WithheldBlocks, Withholding } from '../../content/withholding.ts'
 import type { FileSystem } from '../../domain/file-system.ts'
 import type { Logger } from '../../domain/logger.ts'
@@ -21,6 +22,7 @@ export interface ListMeans {
   fileSystem: FileSystem
   logger: Logger
   withholding: Pick<Withholding, 'begin' | 'change'>
+  revisions: Pick<RevisionLog, 'publish'>
 }
 
 /** The takedowns of one node, in a file in the compact denylist format. The caller makes one change at a time. */
@@ -174,6 +176,7 @@ export class NodeTakedowns {
       // The ledger changes first, because a new revision makes open responses check the ledger.
       remember()
       this.#file.publish()
+      this.#means.revisions.publish()
     }
   }
 

@@ -128,9 +128,9 @@ export class Takedowns {
     }
   }
 
-  /** Runs changes one at a time. Even a change that fails may have changed the list. */
+  /** Runs changes one at a time. */
   #change(change: () => Promise<void>): Promise<void> {
-    const changed = this.#changing.then(change).finally(() => this.#means.revisions.publish())
+    const changed = this.#changing.then(change)
     this.#changing = changed.catch(() => undefined)
     return changed
   }

@@ -30,13 +30,16 @@ beforeEach(async () => {
 
 afterEach(() => rm(dataDir, { recursive: true, force: true }))
 
-const open = (files: Partial<FileSystem> = {}): Takedowns =>
+const open = (
+  files: Partial<FileSystem> = {},
+  revisions: RevisionLog = new RevisionLog(new ManualClock(), null),
+): Takedowns =>
   Takedowns.open(path, {
     fileSystem: { ...nodeFileSystem, ...files },
     clock: new ManualClock(),
     logger: silentLogger,
     withholding: noWithholding,
-    revisions: new RevisionLog(new ManualClock(), null),
+    revisions,
   })
 
 const add = (takedowns: Takedowns, cid: CID, under = '') => takedowns.add({ cid: `${cid}`, path: under, reason: 'x' })
@@ -59,6 +62,17 @@ test('an added takedown is appended, and threads read only its lines', async () 
     [null, null],
   ]
   for (const one of [takedowns.list, thread, open().list]) expect(statuses(one)).toEqual(expected)
+})
+
+test('only a change of the takedowns is a revision', async () => {
+  const revisions = new RevisionLog(new ManualClock(), null)
+  const takedowns = open({}, revisions)
+  await takedowns.start()
+  expect(revisions.number).toBe(0)
+  for (let i = 0; i < 2; i++) await add(takedowns, BAD)
+  expect(revisions.number).toBe(1)
+  await takedowns.remove({ cid: `${BAD}` })
+  expect(revisions.number).toBe(2)
 })
 
 test('a lifted takedown is appended, and threads read only its line', async () => {
