@@ -6,6 +6,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { createServer } from 'node:http'
 import { join } from 'node:path'
 import { writeHashed } from './hashed-file.ts'
+import { serveUntilStopped } from './serve-until-stopped.ts'
 
 const dir = mkdtempSync(join(process.argv[2] ?? '.', 'kept-'))
 
@@ -16,12 +17,5 @@ const server = createServer((request, response) => {
     (error: Error) => response.writeHead(500).end(error.message),
   )
 })
-server.listen(0, '127.0.0.1', () => {
-  const address = server.address()
-  if (address !== null && typeof address === 'object') console.log(`listening on http://127.0.0.1:${address.port}`)
-})
-process.once('SIGTERM', () => {
-  server.close()
-  server.closeAllConnections()
-  rmSync(dir, { recursive: true })
-})
+
+serveUntilStopped(server, async () => rmSync(dir, { recursive: true }))

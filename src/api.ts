@@ -85,9 +85,9 @@ export interface TakedownList {
    */
   page(request: PageRequest): Promise<Page<Takedown>>
   /**
-   * Takes content down. When the promise resolves, the entry is durable, and responses with the content have
-   * ended. In the result, `pending` names the nodes and gateway threads that may still serve the content. A repeated call replaces the reason and the
-   * status.
+   * Takes content down. When the promise resolves, the entry is durable, and responses with the content have ended. In
+   * the result, `pending` names the nodes and gateway threads that may still serve the content. A repeated call replaces
+   * the reason and the status.
    * @throws HoldfastError `INVALID_CID`, `VALIDATION`
    * @example await engine.takedowns.add({ cid, reason: 'court order 12/34', status: 451 })
    */

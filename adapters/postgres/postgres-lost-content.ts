@@ -11,7 +11,7 @@ import { ContentChange, type ContentParts } from './content-change.ts'
 import { beginFetch, fetchParts } from './fetch-parts.ts'
 import { LostRemains } from './lost-remains.ts'
 import { runRule } from './postgres-driver.ts'
-import { lockRecords, RECORD_COLUMNS } from './record-rows.ts'
+import { HELD_COLUMNS, lockRecords } from './record-rows.ts'
 import type { StagedHold } from './shared-holds.ts'
 import type { Sql } from './sql.ts'
 
@@ -41,7 +41,7 @@ const SEEN = `
   FROM records WHERE id > $1 ORDER BY id LIMIT $3`
 /** Other nodes may have taken over records of the page meanwhile. Such a record has the hold of its new node. */
 const STILL_LOST = `
-  SELECT ${RECORD_COLUMNS}, hold_id AS "holdId" FROM records WHERE id = ANY($1) AND ${IS_LOST} ORDER BY id`
+  SELECT ${HELD_COLUMNS} FROM records WHERE id = ANY($1) AND ${IS_LOST} ORDER BY id`
 
 export class PostgresLostContent implements LostContent {
   readonly #parts: ContentParts

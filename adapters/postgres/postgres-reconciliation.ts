@@ -12,7 +12,7 @@ import { ContentChange, type ContentParts } from './content-change.ts'
 import { beginFetch, fetchParts } from './fetch-parts.ts'
 import { LockedAccounts } from './locked-accounts.ts'
 import { runRule } from './postgres-driver.ts'
-import { getRecord, lockRecords, RECORD_COLUMNS } from './record-rows.ts'
+import { getRecord, HELD_COLUMNS, lockRecords } from './record-rows.ts'
 import { IS_PLACING, PLACING } from './shared-holds.ts'
 import type { Sql } from './sql.ts'
 
@@ -67,7 +67,7 @@ export class PostgresReconciliation implements ReconciliationParts {
     const isHere = isLocal(homes, backendId)
     for (let after = ''; ; ) {
       const found = await this.#sql.all<HeldRecord>(
-        `SELECT ${RECORD_COLUMNS}, hold_id AS "holdId" FROM records
+        `SELECT ${HELD_COLUMNS} FROM records
          WHERE root_id = (SELECT id FROM roots WHERE multihash = $1 AND codec = $2 AND backend_id = $3 AND owner = $8)
            AND id > $4 AND ($5 OR cluster_id = ANY($6)) ORDER BY id LIMIT $7`,
         [dag.multihash, dag.codec, this.#parts.holds.backend(backendId), after, isHere, clusters, STEP, dag.owner],

@@ -21,6 +21,8 @@ import { runRule } from './postgres-driver.ts'
 import type { Sql } from './sql.ts'
 
 export const RECORD_COLUMNS = selectList(record).postgres
+/** Columns of a record with its hold, a HeldRecord. */
+export const HELD_COLUMNS = `${RECORD_COLUMNS}, hold_id AS "holdId"`
 
 /** @param now the SQL parameter with the current time, for example `$2` */
 export function live(now: string): string {
@@ -97,10 +99,7 @@ export async function getRecord(sql: Sql, id: string): Promise<RecordRow | undef
 
 /** Locks records until the transaction ends. */
 export async function lockRecords(sql: Sql, ids: readonly string[]): Promise<HeldRecord[]> {
-  return sql.all<HeldRecord>(
-    `SELECT ${RECORD_COLUMNS}, hold_id AS "holdId" FROM records WHERE id = ANY($1) ORDER BY id FOR UPDATE`,
-    [ids],
-  )
+  return sql.all<HeldRecord>(`SELECT ${HELD_COLUMNS} FROM records WHERE id = ANY($1) ORDER BY id FOR UPDATE`, [ids])
 }
 
 /** Returns the live record that `row` would duplicate: same account, cluster, DAG, expiry, names and metadata. */

@@ -1,3 +1,5 @@
+import { once } from 'node:events'
+import http, { type IncomingMessage } from 'node:http'
 import { dirname, join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { openPool, type ReadEngine, type Readers, type ReadersOptions } from '../../adapters/node-http/readers.ts'
@@ -46,4 +48,12 @@ export async function threadReaders(
   while ((await get('/').catch(() => null))?.header('x-thread') === undefined);
   const { answersEnded, stop } = pool
   return { port, get, getFromAll, answersEnded: answersEnded.bind(pool), stop: (ms = 0) => stop.call(pool, ms) }
+}
+
+/** Requests a path, and reads only the head of the answer. */
+export async function beginReading({ port }: ThreadReaders, path: string): Promise<IncomingMessage> {
+  const asked = http.get({ host: '127.0.0.1', port, path, agent: false })
+  asked.on('error', () => undefined)
+  const [answer] = (await once(asked, 'response')) as [IncomingMessage]
+  return answer.on('error', () => undefined)
 }

@@ -12,7 +12,7 @@ const TakedownView = Type.Object(
   { title: 'Takedown' },
 )
 
-const pending = Type.Array(
+const Pending = Type.Array(
   Type.Object({ node: Type.Union([text, Type.Null()]), thread: Type.Union([Type.Integer(), Type.Null()]) }),
 )
 const PENDING =
@@ -55,7 +55,7 @@ const add = route({
       status: Type.Optional(refusedStatus),
     }),
   ),
-  answers: { 201: TakedownView, 202: Type.Object({ ...TakedownView.properties, pending }) },
+  answers: { 201: TakedownView, 202: Type.Object({ ...TakedownView.properties, pending: Pending }) },
   errors: ['INVALID_CID'],
   handler: async ({ body }, { takedowns }) => {
     const { pending, ...takedown } = await takedowns.add(await body())
@@ -78,7 +78,7 @@ const remove = route({
     `takedown. ${PENDING}`,
   params: { cid: 'Its CID, as listed.' },
   query: { path: { description: 'The path of the takedown, if it has one.', schema: text } },
-  answers: { 200: Removed, 202: Type.Object({ ...Removed.properties, pending }) },
+  answers: { 200: Removed, 202: Type.Object({ ...Removed.properties, pending: Pending }) },
   errors: ['NOT_FOUND'],
   handler: async ({ param, query }, { takedowns }) => {
     const { pending } = await takedowns.remove({ cid: param('cid'), path: query.get('path') ?? '' })

@@ -12,7 +12,7 @@ import { pseudoRandom } from '../../support/bytes.ts'
 import { newDirectory } from '../../support/new-database.ts'
 import { needsPostgres, sharedPostgres } from '../../support/postgres-server.ts'
 import { withTempDir } from '../../support/temp-dir.ts'
-import { type ThreadReaders, threadReaders } from '../../support/thread-readers.ts'
+import { beginReading, type ThreadReaders, threadReaders } from '../../support/thread-readers.ts'
 
 const MIB = 1024 ** 2
 
@@ -49,14 +49,6 @@ function served(
       await engine.stop()
     }
   })
-}
-
-/** Requests a path, and reads only the head of the answer. */
-async function begin({ port }: ThreadReaders, path: string): Promise<IncomingMessage> {
-  const asked = http.get({ host: '127.0.0.1', port, path, agent: false })
-  asked.on('error', () => undefined)
-  const [answer] = (await once(asked, 'response')) as [IncomingMessage]
-  return answer.on('error', () => undefined)
 }
 
 /** Returns the rest of the answer, and whether it broke off. */
@@ -200,7 +192,7 @@ describe('threads that read', () => {
     await served(async ({ engine, readers }) => {
       const { record } = await engine.pins.upload(pseudoRandom(24 * MIB))
       const path = `/ipfs/${record.cid}`
-      const under = await begin(readers, path)
+      const under = await beginReading(readers, path)
       await engine.takedowns.add({ cid: record.cid, reason: 'a test' })
       expect(await statuses(readers, path)).toEqual([410, 410])
       const { bytes, isBroken } = await rest(under)
@@ -215,7 +207,7 @@ describe('threads that read', () => {
     await served(async ({ engine, readers }) => {
       const content = pseudoRandom(24 * MIB, 'collected')
       const { record } = await engine.pins.upload(content)
-      const under = await begin(readers, `/ipfs/${record.cid}`)
+      const under = await beginReading(readers, `/ipfs/${record.cid}`)
       await engine.pins.remove({ cid: record.cid })
       expect(await engine.collect({ graceSeconds: 0 })).toMatchObject({ roots: 0, blocks: 0 })
       const { bytes, isBroken } = await rest(under)
@@ -231,7 +223,7 @@ describe('threads that read', () => {
         timelock: new Date(ends).toISOString(),
       })
       const path = `/ipfs/${record.cid}`
-      const under = await begin(readers, path)
+      const under = await beginReading(readers, path)
       expect(under.statusCode).toBe(200)
       await expect.poll(() => Date.now()).toBeGreaterThan(ends)
       expect(await statuses(readers, path)).toEqual([404, 404])
@@ -244,9 +236,9 @@ describe('threads that read', () => {
       async ({ engine, readers }) => {
         const { record } = await engine.pins.upload(pseudoRandom(24 * MIB, 'places'))
         const path = `/ipfs/${record.cid}`
-        const slow = [await begin(readers, path), await begin(readers, path)]
+        const slow = [await beginReading(readers, path), await beginReading(readers, path)]
         let isFree = false
-        const third = begin(readers, path).then(answer => ({ answer, wasFree: isFree }))
+        const third = beginReading(readers, path).then(answer => ({ answer, wasFree: isFree }))
         const fourth = engine
           .gateway({
             ...{ method: 'HEAD', path, query: '', header: () => undefined, body: (async function* () {})() },
@@ -275,7 +267,11 @@ describe('threads that read', () => {
       for (const wish of ['end', 'hang']) {
         const before = await names()
         // An interrupted answer of either thread leaves no lease behind.
-        const under = await Promise.all([begin(readers, path), begin(readers, path), begin(readers, path)])
+        const under = await Promise.all([
+          beginReading(readers, path),
+          beginReading(readers, path),
+          beginReading(readers, path),
+        ])
         const broken = readers.get('/', { 'x-wish': wish })
         await expect(broken).rejects.toThrow()
         await expect.poll(async () => (await names()).some(name => !before.includes(name))).toBe(true)

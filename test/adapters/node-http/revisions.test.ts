@@ -1,5 +1,5 @@
 import { once } from 'node:events'
-import http, { type IncomingMessage, type ServerResponse } from 'node:http'
+import http, { type ServerResponse } from 'node:http'
 import { type AddressInfo, connect } from 'node:net'
 import { MessageChannel } from 'node:worker_threads'
 import { describe, expect, test } from 'vitest'
@@ -9,7 +9,7 @@ import { StreamBody } from '../../../src/http/stream-body.ts'
 import { createEngine, type Engine, type Logger } from '../../../src/index.ts'
 import { pseudoRandom } from '../../support/bytes.ts'
 import { withTempDir } from '../../support/temp-dir.ts'
-import { type ThreadReaders, threadReaders } from '../../support/thread-readers.ts'
+import { beginReading, type ThreadReaders, threadReaders } from '../../support/thread-readers.ts'
 
 const MIB = 1024 ** 2
 
@@ -35,14 +35,6 @@ function served(run: (served: Served) => Promise<void>): Promise<void> {
   })
 }
 
-/** Requests a path, and reads only the head of the answer. */
-async function begin({ port }: ThreadReaders, path: string): Promise<IncomingMessage> {
-  const asked = http.get({ host: '127.0.0.1', port, path, agent: false })
-  asked.on('error', () => undefined)
-  const [answer] = (await once(asked, 'response')) as [IncomingMessage]
-  return answer.on('error', () => undefined)
-}
-
 const ENDED = 'gateway response failed midway'
 
 describe('a takedown', () => {
@@ -50,8 +42,8 @@ describe('a takedown', () => {
     await served(async ({ engine, readers, messages }) => {
       const { record } = await engine.pins.upload(pseudoRandom(24 * MIB, 'stalled'))
       const { record: other } = await engine.pins.upload(pseudoRandom(24 * MIB, 'another'))
-      const stalled = await Promise.all(Array.from({ length: 4 }, () => begin(readers, `/ipfs/${record.cid}`)))
-      const goesOn = await begin(readers, `/ipfs/${other.cid}`)
+      const stalled = await Promise.all(Array.from({ length: 4 }, () => beginReading(readers, `/ipfs/${record.cid}`)))
+      const goesOn = await beginReading(readers, `/ipfs/${other.cid}`)
       expect((await engine.takedowns.add({ cid: record.cid, reason: 'x' })).pending).toEqual([])
       await expect.poll(() => messages.filter(message => message === ENDED).length).toBe(4)
       let bytes = 0
