@@ -121,7 +121,7 @@ describe('two servers on one catalogue', { timeout: 120_000, ...needsPostgres },
     await b.start()
     await expect.poll(() => kept(b), PATIENCE).toEqual(NOTHING)
     expect([await listed(b), await usage(b)]).toEqual([[], before])
-    expect(await rows('SELECT id FROM holds')).toEqual([])
+    await expect.poll(() => rows('SELECT id FROM holds'), PATIENCE).toEqual([])
   })
 
   test('an upload killed between ledger and commit is not served afterwards', async () => {

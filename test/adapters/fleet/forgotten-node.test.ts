@@ -104,7 +104,7 @@ describe('a node that is lost with its disk', { timeout: 180_000, ...needsPostgr
             return node
           },
         })
-        expect(await sql.reading.all(LEFT_OVER)).toEqual([])
+        await expect.poll(() => sql.reading.all(LEFT_OVER), PATIENCE).toEqual([])
       } finally {
         for (const node of opened) await node.close()
         await sql.close()

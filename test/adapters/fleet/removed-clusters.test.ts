@@ -123,7 +123,7 @@ describe('records of a cluster that no configuration has', { timeout: 180_000, .
       expect(await read(b, removed)).toEqual([404, 0])
       for (const node of [b, c]) await expect.poll(() => findings(node), PATIENCE).toEqual([])
       for (const one of [kept, both]) await remove(one.cid)
-      expect(await leftIn(database)).toEqual({ offers: 0, holds: 0, roots: 0, pins: 0, bytes: 0 })
+      await expect.poll(() => leftIn(database), PATIENCE).toEqual({ offers: 0, holds: 0, roots: 0, pins: 0, bytes: 0 })
     })
   })
 
@@ -177,7 +177,7 @@ describe('records of a cluster that no configuration has', { timeout: 180_000, .
       await d.stop()
       for (const node of [a, b]) expect(await read(node, lost)).toEqual([200, LARGE])
       await remove(lost.cid)
-      expect(await leftIn(database)).toEqual({ offers: 0, holds: 0, roots: 0, pins: 0, bytes: 0 })
+      await expect.poll(() => leftIn(database), PATIENCE).toEqual({ offers: 0, holds: 0, roots: 0, pins: 0, bytes: 0 })
     })
   })
 
