@@ -2,7 +2,9 @@ import type { Accounts } from './access/accounts/accounts.ts'
 import type { Keys } from './access/keys/keys.ts'
 import type { Engine, EngineOptions, NodeDirectory, PinService, TakedownList } from './api.ts'
 import type { FleetNodes } from './catalogue/fleet.ts'
+import type { Settling } from './concurrency/woken-work.ts'
 import { checkingCalls } from './config/given-calls.ts'
+import type { Clock } from './domain/clock.ts'
 import { HoldfastError } from './domain/errors.ts'
 import type { BulkJobs } from './features/bulk/bulk-jobs.ts' // feature: bulk
 import type { Content } from './gateway/reader/content-request.ts'
@@ -25,6 +27,15 @@ import { type Setup, setupOf } from './wiring/setup.ts'
 export async function createEngine(options: EngineOptions): Promise<Engine> {
   const setup = setupOf(options)
   return engineOf(setup, await startModules(setup))
+}
+
+/** Key of the background work of an engine. The clock is the one that the work waits for. */
+export const BACKGROUND = Symbol('background work')
+
+export interface Background extends Settling {
+  clock: Clock
+  /** Id of a node of a fleet. */
+  node: string | undefined
 }
 
 function engineOf(setup: Setup, modules: Modules): Engine {
@@ -68,7 +79,8 @@ function engineOf(setup: Setup, modules: Modules): Engine {
     backup: async (directory, options) => (await backup.load()).backups.run(directory, options),
     reconcile: async options => (await upkeepWork.load()).reconciler.run(options),
   }
-  const engine: Engine = {
+  const engine: Engine & { [BACKGROUND]: Background } = {
+    [BACKGROUND]: { clock: setup.clock, node: config.node?.id, unsettled: () => modules.unsettled() },
     ...checkingCalls(upkeep, given.UPKEEP_CALLS),
     pins: checkingCalls<PinService>(modules.get(M.pins).service, given.PIN_CALLS),
     jobs: checkingCalls<BulkJobs>(laterJobs(modules.get(M.features).jobs), given.JOB_CALLS), // feature: bulk

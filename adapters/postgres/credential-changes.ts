@@ -76,6 +76,17 @@ export class CredentialChanges implements CatalogueChanges {
     await this.#check()
   }
 
+  /** An answer on the listening connection follows all notices that were sent before. */
+  async unsettled(): Promise<string[]> {
+    if (this.#ended) return []
+    return (
+      this.#client?.query('SELECT 1').then(
+        () => [],
+        () => ['notices'],
+      ) ?? ['notices']
+    )
+  }
+
   async stop(): Promise<void> {
     this.#ended = true
     this.#cancel()

@@ -29,6 +29,10 @@ export class PostgresNodeWork implements NodeWork {
     await this.#holds.releaseVoid()
   }
 
+  async hasMore(): Promise<boolean> {
+    return (await this.#holds.hasMore()) || (await this.leftFetches()).length > 0
+  }
+
   leftFetches(): Promise<LeftFetch[]> {
     return this.#database.reading.all<LeftFetch>(
       'SELECT id, leavings FROM fetches WHERE node = $1 AND leavings > 0 ORDER BY id LIMIT $2',

@@ -35,6 +35,7 @@ export const IS_PLACING = "state NOT IN ('used', 'kept', 'void')"
 const VOID = `
   SELECT id FROM holds WHERE node = $1 AND state = 'void' AND ${HAS_OFFERED}
     AND NOT EXISTS (SELECT 1 FROM nodes WHERE name = $1 AND ${IS_GIVEN_UP}) ORDER BY id LIMIT $2`
+const ENDS = 'SELECT id, new_end AS ends FROM holds WHERE node = $1 AND new_end IS NOT NULL ORDER BY id LIMIT $2'
 const NEW_HOLD = `INSERT INTO holds (id, node, root_id, state) SELECT 'hold ' || nextval('hold_numbers'), ${UNLESS_ENDED}`
 /**
  * Places and releases this node's holds for the catalogue.
@@ -159,11 +160,8 @@ export class SharedHolds {
     try {
       await this.#database.transaction(async sql => {
         const text = `SELECT id FROM holds WHERE id = ANY($1) AND ${IS_PLACING} ORDER BY id FOR UPDATE`
-        const unused = await sql.all<{ id: string }>(text, [ids])
-        await this.void(
-          sql,
-          unused.map(({ id }) => id),
-        )
+        const unused = (await sql.all<{ id: string }>(text, [ids])).map(({ id }) => id)
+        await this.void(sql, unused)
       })
       await this.releaseVoid()
     } catch {
@@ -189,9 +187,8 @@ export class SharedHolds {
     await this.#storeEnds()
     let count = 0
     for (;;) {
-      const found = await this.#database.reading.all<{ id: string }>(VOID, [this.node, STEP])
-      if (found.length === 0) break
-      const ids = found.map(({ id }) => id)
+      const ids = (await this.#next<{ id: string }>(VOID)).map(({ id }) => id)
+      if (ids.length === 0) break
       for (const dag of await this.#ledger.release(ids)) this.#onGone(dag)
       await this.#database.command(`DELETE FROM holds WHERE id = ANY($1) AND node = $2 AND state = 'void'`, [
         ids,
@@ -205,6 +202,11 @@ export class SharedHolds {
     return count
   }
 
+  /** Returns whether {@link releaseVoid} has something to do. */
+  async hasMore(): Promise<boolean> {
+    return (await this.#next(VOID)).length + (await this.#next(ENDS)).length > 0
+  }
+
   /** Copies the list of a root's files from the ledger to the catalogue, which all nodes can read. */
   async list(rootId: number, ledgerRootId: number): Promise<void> {
     await storeFiles(this.#database, rootId, (offset, limit) => this.#ledger.files(ledgerRootId, offset, limit))
@@ -212,10 +214,7 @@ export class SharedHolds {
 
   async #storeEnds(): Promise<void> {
     for (let found = STEP; found === STEP; ) {
-      const due = await this.#database.reading.all<{ id: string; ends: number }>(
-        'SELECT id, new_end AS ends FROM holds WHERE node = $1 AND new_end IS NOT NULL ORDER BY id LIMIT $2',
-        [this.node, STEP],
-      )
+      const due = await this.#next<{ id: string; ends: number }>(ENDS)
       found = due.length
       if (found === 0) break
       await this.#ledger.setEnds(due)
@@ -226,6 +225,10 @@ export class SharedHolds {
         [due.map(({ id }) => id), due.map(({ ends }) => ends)],
       )
     }
+  }
+
+  #next<Row>(text: typeof VOID | typeof ENDS): Promise<Row[]> {
+    return this.#database.reading.all<Row>(text, [this.node, STEP])
   }
 
   async #begin(wanted: readonly HoldRequest[]): Promise<Array<BegunHold | null>> {
@@ -262,7 +265,7 @@ async function voidUnused(
       )
       const ids = late.map(({ id }) => id)
       await voidHolds(sql, ids, self)
-      return ids.length
+      return late.length
     })
   }
 }

@@ -1,3 +1,4 @@
+import type { Settling } from '../concurrency/woken-work.ts'
 import type { Clock } from '../domain/clock.ts'
 import type { Sealing } from '../domain/sealing.ts'
 import type { DagIdentity } from '../ipld/cid.ts'
@@ -101,7 +102,8 @@ export interface NodeName {
   make(): string
 }
 
-export interface CatalogueChanges {
+/** Its unsettled work are the notices that have not arrived. */
+export interface CatalogueChanges extends Settling {
   health: CatalogueHealth
   /** Returns a number that changes whenever credentials may have changed. */
   version(): number
@@ -166,6 +168,8 @@ export interface NodeWork {
   gone(listener: (dag: DagIdentity) => void): void
   /** Releases the holds of records that any node has removed, and the expired holds that no commit has used. */
   dropReleased(): Promise<void>
+  /** Returns whether anything is left for {@link dropReleased} or {@link leftFetches}. */
+  hasMore(): Promise<boolean>
   /** Returns some of the fetches that records on other nodes have stopped waiting for since this node's last check. */
   leftFetches(): Promise<LeftFetch[]>
   /** Marks a fetch as checked. Subtracts `leavings` from the stored number, which may have grown meanwhile. */

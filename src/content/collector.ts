@@ -78,6 +78,10 @@ export class Collector {
     }
   }
 
+  async unsettled(): Promise<string[]> {
+    return this.#running === null ? [] : ['collection']
+  }
+
   /** True while a backup stops all deletions. */
   get isHeld(): boolean {
     return this.#holds > 0

@@ -43,7 +43,8 @@ export class Withholding {
   constructor(parts: WithholdingParts) {
     this.#parts = parts
     const failed = warned(parts.logger, 'walks after a takedown failed; they are repeated')
-    this.#walks = new WokenWork(signal => this.#walk(signal), { name: 'takedown walks', failed })
+    const isDue = async (): Promise<boolean> => parts.walks.next(parts.clock.now()) !== undefined
+    this.#walks = new WokenWork(signal => this.#walk(signal), { name: 'takedown walks', isDue, failed })
   }
 
   /** Brings the ledger up to date with a denylist, including changes made while the node was stopped. */
@@ -106,6 +107,10 @@ export class Withholding {
   /** Resolves when no walk is due or a walk has failed. */
   async settled(): Promise<void> {
     await this.#walks.settled()
+  }
+
+  unsettled(): Promise<string[]> {
+    return this.#walks.unsettled()
   }
 
   #look(): void {

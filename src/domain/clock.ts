@@ -27,6 +27,11 @@ export function keepAlive(): () => void {
   return () => clearInterval(timer)
 }
 
+/** Returns whether `instant` has been reached. Null never is. */
+export function isPast(instant: number | null, now: number): instant is number {
+  return instant !== null && instant <= now
+}
+
 /** Returns how long to sleep before `instant`, in ms. The limit lets the caller notice if the clock jumps. */
 export function waitFor(instant: number | null, now: number): number {
   if (instant === null) return LONGEST_WAIT_MS

@@ -6,6 +6,7 @@ import type { RuleHost } from '../catalogue/rules/access-stores.ts'
 import type { CatalogueTable } from '../catalogue/tables.ts'
 import type { ClusterRegistry } from '../clusters/cluster-registry.ts'
 import type { Activity } from '../concurrency/activity.ts'
+import type { Settling } from '../concurrency/woken-work.ts'
 import type { CompleteConfig } from '../config/config.ts'
 import type { ContractRoute } from '../contract/contract-route.ts'
 import type { AddedRoutes } from '../contract/routes.ts'
@@ -75,7 +76,7 @@ export interface CoreParts extends Pick<CoreCatalogue, 'bulk' | 'records' | 'fet
 }
 
 /** A feature's module in one engine. */
-export interface RunningFeature {
+export interface RunningFeature extends Partial<Settling> {
   /** Receives each action that a route audits. At most one feature has it. */
   audits?: AuditSink
   /** Converts an error response below a path of the feature. Other responses stay as they are. */

@@ -1,5 +1,5 @@
-import { WokenWork } from '../concurrency/woken-work.ts'
-import { type Clock, waitFor } from '../domain/clock.ts'
+import { type Settling, WokenWork } from '../concurrency/woken-work.ts'
+import { type Clock, isPast, waitFor } from '../domain/clock.ts'
 import type { Logger } from '../domain/logger.ts'
 
 export interface DueLoadParts {
@@ -17,24 +17,29 @@ export interface DueLoadParts {
 const RECHECK_MS = 1_000
 
 /** Loads code when its first work is due. Until then, the code takes no memory. */
-export class DueLoad {
+export class DueLoad implements Settling {
   readonly #parts: DueLoadParts
   readonly #looks: WokenWork
   #cancelTimer: () => void = () => undefined
 
   constructor(parts: DueLoadParts) {
     this.#parts = parts
-    const { name, clock, logger } = parts
+    const { name, dueAt, clock, logger } = parts
     const failed = (err: unknown): void => {
       logger.error({ err, jobs: name }, 'reading due jobs failed')
       this.#lookAt(clock.now() + RECHECK_MS)
     }
-    this.#looks = new WokenWork(() => this.#look(), { name, failed })
+    const isDue = async (): Promise<boolean> => isPast(await dueAt(), clock.now())
+    this.#looks = new WokenWork(() => this.#look(), { name, isDue, failed })
   }
 
   /** Looks for due work. Further calls before the look have no effect, nor has a call after the load. */
   wake(): void {
     this.#looks.wake()
+  }
+
+  unsettled(): Promise<string[]> {
+    return this.#looks.unsettled()
   }
 
   /** Ends the looks, and waits for a load in progress. */
@@ -46,7 +51,7 @@ export class DueLoad {
   async #look(): Promise<void> {
     const { dueAt, load, clock } = this.#parts
     const next = await dueAt()
-    if (next === null || next > clock.now() || this.#looks.isStopped) return this.#lookAt(next)
+    if (!isPast(next, clock.now()) || this.#looks.isStopped) return this.#lookAt(next)
     await load()
     void this.stop()
   }

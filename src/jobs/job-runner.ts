@@ -1,8 +1,8 @@
 import { type Tracing, traced } from '../concurrency/traced.ts'
 import { nextTurn } from '../concurrency/turns.ts'
-import { WokenWork } from '../concurrency/woken-work.ts'
+import { type Settling, WokenWork } from '../concurrency/woken-work.ts'
 import { currentRequest, underName } from '../concurrency/work.ts'
-import { type Clock, waitFor } from '../domain/clock.ts'
+import { type Clock, isPast, waitFor } from '../domain/clock.ts'
 import { HoldfastError } from '../domain/errors.ts'
 import type { Logger } from '../domain/logger.ts'
 import type { FinishedWork } from '../domain/metrics.ts'
@@ -70,7 +70,7 @@ const RECHECK_MS = 1_000
  * Runs due jobs, with exponential backoff after failures. The account with the fewest running attempts goes first.
  * The cost of a query does not depend on the number of due jobs.
  */
-export class JobRunner<Row extends Job, Made extends Attempt<Row>> {
+export class JobRunner<Row extends Job, Made extends Attempt<Row>> implements Settling {
   readonly #kind: JobKind<Row, Made>
   readonly #clock: Clock
   readonly #logger: Logger
@@ -93,7 +93,9 @@ export class JobRunner<Row extends Job, Made extends Attempt<Row>> {
       logger.error({ err: error, jobs: kind.name }, 'reading due jobs failed')
       this.#sleepUntil(clock.now() + RECHECK_MS)
     }
-    this.#queries = new WokenWork(async () => this.#sleepUntil(await this.#startDue()), { name: kind.name, failed })
+    const isDue = async (): Promise<boolean> => this.#running.size > 0 || isPast(await kind.nextDue(), clock.now())
+    const start = async (): Promise<void> => this.#sleepUntil(await this.#startDue())
+    this.#queries = new WokenWork(start, { name: kind.name, isDue, failed })
   }
 
   get attempts(): Made[] {
@@ -113,6 +115,10 @@ export class JobRunner<Row extends Job, Made extends Attempt<Row>> {
   wake(): void {
     this.#cancelTimer()
     this.#queries.wake()
+  }
+
+  unsettled(): Promise<string[]> {
+    return this.#queries.unsettled()
   }
 
   /** Returns false if the runner is full or stopped, or the job is already running. */
@@ -148,7 +154,7 @@ export class JobRunner<Row extends Job, Made extends Attempt<Row>> {
     const kind = this.#kind
     await this.#repeatUnrecorded()
     const next = await kind.nextDue()
-    if (next === null || next > this.#clock.now()) return next
+    if (!isPast(next, this.#clock.now())) return next
     // A pass may begin in the middle of the accounts. Without a complete pass, only two passes reach every account.
     for (let rounds = 0; rounds < 2 && !this.#stopped; ) {
       if (this.#isFull()) return this.#clock.now() + kind.fullMs

@@ -1,6 +1,7 @@
 // tsyringe requires this polyfill to be imported first.
 import 'reflect-metadata/lite'
 import { container, type DependencyContainer, type InjectionToken, instanceCachingFactory } from 'tsyringe'
+import { type Settling, unsettled } from '../concurrency/woken-work.ts'
 import { HoldfastError } from '../domain/errors.ts'
 
 export type Token<T> = InjectionToken<T> & { readonly type?: T }
@@ -10,7 +11,7 @@ export function token<T>(name: string): Token<T> {
 }
 
 /** It is safe to call `stop` on a module that has not started. */
-export interface Lifecycle {
+export interface Lifecycle extends Partial<Settling> {
   start?(): Promise<void>
   stop?(): Promise<void>
 }
@@ -56,6 +57,11 @@ export class Modules {
       }
     }
     if (failures.length > 0) throw failures[0]
+  }
+
+  /** Returns the names of the work of started modules that runs or is due. */
+  unsettled(): Promise<string[]> {
+    return unsettled(this.#started)
   }
 
   #make<T>(token: Token<T>, make: (modules: KnownModules) => T): T {

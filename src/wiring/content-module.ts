@@ -42,6 +42,7 @@ export function makeContent(setup: Setup, storage: StorageModule) {
     blockStores,
     collector,
     start: () => collector.start(),
+    unsettled: () => collector.unsettled(),
     stop: () => collector.stop(),
   }
 }

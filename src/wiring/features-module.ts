@@ -1,3 +1,4 @@
+import { unsettled } from '../concurrency/woken-work.ts'
 import type { AddedRoutes } from '../contract/routes.ts'
 import { HoldfastError } from '../domain/errors.ts'
 import type { CoreParts, Feature, FeatureParts, LoadedFeature } from '../features/feature.ts'
@@ -72,6 +73,7 @@ export function makeFeatures(setup: Setup, below: Below) {
       for (const { feature, wake } of all) if (feature.due?.followsRecords === true) pins.changes.wakes({ wake })
       wake()
     },
+    unsettled: () => unsettled(all.map(({ load, module }) => module.made ?? load)),
     stop: async (): Promise<void> => {
       await undo.stopChanges()
       await Promise.all(all.map(({ load }) => load.stop()))

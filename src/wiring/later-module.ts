@@ -39,6 +39,10 @@ export class LaterModule<T extends Lifecycle> implements Lifecycle {
     if (this.#isNeeded()) await this.load()
   }
 
+  async unsettled(): Promise<string[]> {
+    return (await this.#made?.unsettled?.()) ?? []
+  }
+
   /** Waits for a load in progress, then stops the module. */
   async stop(): Promise<void> {
     this.#isStopped = true

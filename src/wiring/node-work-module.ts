@@ -1,5 +1,5 @@
 import type { StatusChange } from '../catalogue/fetches.ts'
-import { WokenWork, warned } from '../concurrency/woken-work.ts'
+import { unsettled, WokenWork, warned } from '../concurrency/woken-work.ts'
 import { cidOf } from '../ipld/cid.ts'
 import { DEFAULT_BACKEND_ID } from '../ledger/blocks.ts'
 import { Possessor, PUBLIC } from '../ledger/possessor.ts'
@@ -40,6 +40,7 @@ export function makeNodeWork(setup: Setup, below: Below) {
       if (member === null) follow()
       else await member.start(follow)
     },
+    unsettled: () => unsettled([shared?.changes, ...works]),
     stop: async (): Promise<void> => {
       await Promise.all(works.map(one => one.stop()))
       await member?.stop()
@@ -65,6 +66,8 @@ function offeringOf(
     logger,
   })
   return new WokenWork(signal => offering.run(signal), {
+    name: 'offers',
+    isDue: async () => (await offers.pending()) !== null,
     failed: warned(logger, 'content could not be offered or taken yet; it is retried'),
   })
 }
@@ -85,6 +88,8 @@ function retirementOf(
     logger,
   })
   return new WokenWork(signal => retirement.run(signal), {
+    name: 'retirements',
+    isDue: async () => (await retirements.nodes()).length > 0,
     failed: warned(logger, 'content of a retiring node was not moved yet; it is retried'),
   })
 }
@@ -108,6 +113,8 @@ function lostNodesOf(
     logger,
   })
   return new WokenWork(signal => lostNodes.run(signal), {
+    name: 'lost nodes',
+    isDue: async () => (await work.lost.nodes()).length > 0,
     failed: warned(logger, 'records of a lost node were not taken over yet'),
   })
 }
@@ -139,6 +146,8 @@ function followedWork(
     }
   }
   return new WokenWork(run, {
+    name: 'work of other nodes',
+    isDue: () => work.hasMore(),
     failed: warned(logger, 'work that other nodes left for this node failed, and is retried later'),
   })
 }

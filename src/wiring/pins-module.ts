@@ -1,5 +1,6 @@
 import type { FetchRow, StatusChange } from '../catalogue/fetches.ts'
 import type { PlacementRow } from '../catalogue/placements.ts'
+import { unsettled } from '../concurrency/woken-work.ts'
 import { CheckedSource, FirstSource } from '../content/block-source.ts'
 import { cidOf, type DagIdentity } from '../ipld/cid.ts'
 import type { Announcer } from '../pins/announcer.ts'
@@ -134,6 +135,7 @@ export function makePins(setup: Setup, below: Below, load: Loaders) {
       const fetcher = member === null ? node : await nodeFetcher(shared)
       if (fetcher !== null) await scheduler.start(fetcher, (await load.fetchAttempt()).attemptMaker)
     },
+    unsettled: () => unsettled([scheduler, placements, accountRemoval, sweeper]),
     stop: async (): Promise<void> => {
       await scheduler.stop()
       await placements?.stop()

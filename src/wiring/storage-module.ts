@@ -90,6 +90,7 @@ export function makeStorage(setup: Setup, stores: Stores) {
       for (const reserve of reserves.values()) reserve.start()
       for (const { watch } of stores.blockFiles.values()) watch.start(setup.clock)
     },
+    unsettled: () => writes.settled().then(() => []),
     stop: async (): Promise<void> => {
       for (const { watch } of stores.blockFiles.values()) await watch.stop()
       for (const reserve of reserves.values()) await reserve.stop()

@@ -1,4 +1,5 @@
 import { join } from 'node:path'
+import { unsettled } from '../concurrency/woken-work.ts'
 import { ReachWalker } from '../content/reach-walk.ts'
 import { RevisionLog } from '../content/revision-log.ts'
 import { Withholding } from '../content/withholding.ts'
@@ -42,6 +43,7 @@ export function makeTakedowns(
       await takedowns.follow()
       withholding.start()
     },
+    unsettled: () => unsettled([takedowns, withholding]),
     stop: async (): Promise<void> => {
       followed.end()
       await withholding.stop()

@@ -1,3 +1,4 @@
+import { unsettled } from '../concurrency/woken-work.ts'
 import { HoldfastError } from '../domain/errors.ts'
 import { bulkRunner } from '../pins/removal/bulk-runner.ts'
 import type { ChangeSteps } from '../pins/removal/change-attempt.ts'
@@ -67,6 +68,7 @@ export function makeUndo(
       for (const reserve of storage.reserves.values()) reserve.whenFull(hasRoom => room.make(hasRoom))
       pins.accountRemoval.whenPeriodsEnd(() => runner.wake())
     },
+    unsettled: () => unsettled([runner, bounds]),
     stop: async (): Promise<void> => {
       await runner.stop()
       await bounds.stop()

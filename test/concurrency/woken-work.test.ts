@@ -6,7 +6,7 @@ import { silentLogger } from '../../src/domain/logger.ts'
 function started(run: (signal: AbortSignal) => Promise<void>) {
   const warnings: unknown[] = []
   const logger = { ...silentLogger, warn: (_: object, text?: string) => void warnings.push(text) }
-  return { work: new WokenWork(run, { failed: warned(logger, 'the work failed') }), warnings }
+  return { work: new WokenWork(run, { name: 'work', failed: warned(logger, 'the work failed') }), warnings }
 }
 
 test('runs once more if it is woken during a run', async () => {

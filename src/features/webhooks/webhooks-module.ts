@@ -21,6 +21,7 @@ export const webhooksModule: FeatureModule<WebhookServices> = {
     return {
       services: { webhooks: new WebhookService({ store, sealing, clock, allowPrivate, wake }) },
       wake,
+      unsettled: () => runner.unsettled(),
       stop: async () => {
         await runner.stop()
         await sender.close()

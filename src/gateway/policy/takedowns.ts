@@ -1,5 +1,5 @@
 import type { Page, PageRequest } from '../../catalogue/page.ts'
-import type { TakedownRows } from '../../catalogue/takedown-rows.ts'
+import type { KnownTakedown, TakedownRows } from '../../catalogue/takedown-rows.ts'
 import type { RevisionLog } from '../../content/revision-log.ts'
 import type { Withholding } from '../../content/withholding.ts'
 import type { Clock } from '../../domain/clock.ts'
@@ -111,6 +111,17 @@ export class Takedowns {
       await this.list.become(all)
     })
     return this.#next
+  }
+
+  /** Names the takedowns of other nodes that this node has not applied. */
+  async unsettled(): Promise<string[]> {
+    const all = (await this.#means.shared?.all()) ?? []
+    await this.#changing
+    const isApplied = (row: KnownTakedown): boolean => {
+      const known = this.list.get(keyOf(row))
+      return row.liftedAt === null ? known?.status === row.status && known.reason === row.reason : known === undefined
+    }
+    return all.every(isApplied) ? [] : ['takedowns']
   }
 
   /** Applies the takedowns to the ledger. Await this method before the node serves content. */

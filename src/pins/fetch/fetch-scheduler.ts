@@ -51,6 +51,10 @@ export class FetchScheduler {
     return this.#runner.stop()
   }
 
+  async unsettled(): Promise<string[]> {
+    return this.#fetcher === null ? [] : this.#runner.unsettled()
+  }
+
   wake(): void {
     if (this.#fetcher !== null) this.#runner.wake()
   }

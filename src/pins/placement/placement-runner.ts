@@ -1,5 +1,6 @@
 import type { PlacementRow } from '../../catalogue/placements.ts'
 import { Semaphore } from '../../concurrency/capacity/semaphore.ts'
+import { unsettled } from '../../concurrency/woken-work.ts'
 import { isHoldfastError } from '../../domain/errors.ts'
 import type { Logger } from '../../domain/logger.ts'
 import { cidOf } from '../../ipld/cid.ts'
@@ -31,6 +32,10 @@ export class PlacementRunner {
 
   wake(): void {
     for (const runner of this.#runners) runner.wake()
+  }
+
+  unsettled(): Promise<string[]> {
+    return unsettled(this.#runners)
   }
 
   async stop(): Promise<void> {

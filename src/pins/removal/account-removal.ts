@@ -61,6 +61,10 @@ export class AccountRemoval {
     await this.#work.settled()
   }
 
+  unsettled(): Promise<string[]> {
+    return this.#work.unsettled()
+  }
+
   async stop(): Promise<void> {
     this.#cancelTimer()
     await this.#work.stop()

@@ -1,7 +1,7 @@
 import type { Records } from '../../catalogue/records.ts'
 import { nextTurn, turnSpent } from '../../concurrency/turns.ts'
 import { underName } from '../../concurrency/work.ts'
-import { type Clock, waitFor } from '../../domain/clock.ts'
+import { type Clock, isPast, waitFor } from '../../domain/clock.ts'
 import type { Logger } from '../../domain/logger.ts'
 import type { PinChanges } from '../pin-changes.ts'
 
@@ -58,6 +58,12 @@ export class ExpirySweeper {
         if (wake === this.#wakes) this.#sleep(RETRY_MS)
       },
     )
+  }
+
+  async unsettled(): Promise<string[]> {
+    const { records, clock } = this.#parts
+    if (this.#stopped) return []
+    return this.#running !== null || isPast(await records.nextExpiry(), clock.now()) ? ['expiry'] : []
   }
 
   /** Returns the number of removed records. */

@@ -26,13 +26,20 @@ export class KeptBounds {
   constructor(parts: KeptBoundsParts) {
     this.#parts = parts
     const failed = 'cannot compare what undo periods keep with the quotas; the next removal repeats it'
-    this.#work = new WokenWork(signal => this.#checkAll(signal), { failed: warned(parts.logger, failed) })
+    this.#work = new WokenWork(signal => this.#checkAll(signal), {
+      name: 'bounds of undo periods',
+      failed: warned(parts.logger, failed),
+    })
   }
 
   /** Checks an account soon: after a removal, and after the purge of an ended period. */
   look(accountId: string): void {
     this.#accounts.add(accountId)
     this.#work.wake()
+  }
+
+  unsettled(): Promise<string[]> {
+    return this.#work.unsettled()
   }
 
   async stop(): Promise<void> {
