@@ -4,7 +4,9 @@ import { dirname, join, normalize, relative } from 'node:path'
 import { PLACEHOLDER } from './relative-base.ts'
 
 /** Pages outside the directory of the documents. */
-const BESIDE = ['CONTRIBUTING.md', 'SECURITY.md', 'CHANGELOG.md']
+const BESIDE = ['README.md', 'CONTRIBUTING.md', 'SECURITY.md', 'CHANGELOG.md']
+/** The site begins with the project's README. Their index is a page of its own. */
+const RENAMED: Readonly<Record<string, string>> = { 'README.md': 'index.md', 'docs/README.md': 'documents.md' }
 
 interface Entry {
   text: string
@@ -37,7 +39,7 @@ function writePage(source: string, content: string, page: string): void {
       if (linked.endsWith('.md')) {
         return `[${label}](${relative(dirname(placeOf(page)) || '.', placeOf(linked)) || '.'}${suffix})`
       }
-      if (linked.startsWith('docs/')) return link
+      if (linked.startsWith('docs/')) return `[${label}](./${relative(dirname(placeOf(page)), linked.slice(5))})`
       if (!statSync(join(source, linked)).isFile()) return label
       const copy = join('source', `${linked}.txt`)
       mkdirSync(dirname(join(content, 'public', copy)), { recursive: true })
@@ -51,10 +53,10 @@ function writePage(source: string, content: string, page: string): void {
   writeFileSync(target, written)
 }
 
-/** Returns the path of a repository's page in the site. README.md becomes the index of its directory. */
+/** Returns the path of a repository's page in the site. The README of a directory becomes its index. */
 function placeOf(page: string): string {
   const below = page.startsWith('docs/') ? page.slice('docs/'.length) : page.toLowerCase()
-  return below.replace(/(^|\/)README\.md$/, '$1index.md')
+  return RENAMED[page] ?? below.replace(/\/README\.md$/, '/index.md')
 }
 
 function groupsOf(index: string): Array<{ text: string; items: Entry[] }> {

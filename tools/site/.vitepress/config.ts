@@ -56,7 +56,7 @@ export default {
     sidebar,
     nav: [
       { text: 'Start', link: '/start/five-minutes' },
-      { text: 'Guides', link: '/index#guides' },
+      { text: 'Guides', link: '/documents#guides' },
       { text: 'Reference', link: '/reference/http-api' },
       ...(versions.length > 1 ? [{ text: 'Versions', items: versions }] : []),
     ],
