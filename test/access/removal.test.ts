@@ -1,4 +1,3 @@
-import { setImmediate as turn } from 'node:timers/promises'
 import { describe, expect, test } from 'vitest'
 import { silentLogger } from '../../src/domain/logger.ts'
 import { HoldfastError, SCOPES } from '../../src/index.ts'
@@ -7,18 +6,11 @@ import { openAccounts } from '../../src/wiring/open-accounts.ts'
 import { memoryAccess } from '../catalogue/memory-access.ts'
 import { callApi } from '../support/api-call.ts'
 import { pseudoRandom } from '../support/bytes.ts'
+import { eventually } from '../support/content-parts.ts'
 import { ManualClock } from '../support/manual-clock.ts'
 import { EMPTY, storeSizes, withDatabase } from '../support/store-inspection.ts'
 import { withEngine } from '../support/test-engine.ts'
 import { failure } from './support.ts'
-
-/** Waits until `isSo`. Throws after 20,000 turns of the event loop. */
-async function until(isSo: () => boolean): Promise<void> {
-  for (let turns = 0; !isSo(); turns++) {
-    if (turns > 20_000) throw new Error('the condition never became true')
-    await turn()
-  }
-}
 
 const isForgotten = (dataDir: string, id: string): boolean =>
   withDatabase(dataDir, db => db.prepare<[string]>('SELECT 1 FROM accounts WHERE id = ?').get(id)) === undefined
@@ -47,7 +39,7 @@ describe('a deleted account', () => {
       expect((await failure(() => engine.accounts.delete(id))).code).toBe('NOT_FOUND')
       expect((await engine.accounts.create({ email, plan: 'free' })).id).not.toBe(id)
 
-      await until(() => isForgotten(dataDir, id))
+      await eventually(() => isForgotten(dataDir, id))
       expect((await engine.pins.list({ account })).items.map(({ cid }) => cid)).toEqual([shared.record.cid])
       await engine.collect({ graceSeconds: 0 })
       expect(await storeSizes(dataDir)).toMatchObject({ records: 1, roots: 1, blocks: 1 })
@@ -64,7 +56,7 @@ describe('a deleted account', () => {
       async function* slowly() {
         yield pseudoRandom(100_000, 'first half')
         await engine.accounts.delete(id)
-        await until(() => isForgotten(dataDir, id))
+        await eventually(() => isForgotten(dataDir, id))
         yield pseudoRandom(100_000, 'second half')
       }
       expect((await failure(() => engine.pins.upload(slowly(), { account: id }))).code).toBe('NOT_FOUND')
@@ -80,7 +72,7 @@ describe('a deleted account', () => {
       await handle.accounts.delete(test.account)
       handle.close()
       const engine = await test.restart()
-      await until(() => isForgotten(test.dataDir, test.account))
+      await eventually(() => isForgotten(test.dataDir, test.account))
       await engine.collect({ graceSeconds: 0 })
       expect(await storeSizes(test.dataDir)).toEqual(EMPTY)
     }))
@@ -92,9 +84,9 @@ describe('a deleted account', () => {
       await handle.accounts.delete(account)
       handle.close()
       expect(isForgotten(dataDir, account)).toBe(false)
-      await until(() => clock.waiting > 0)
+      await eventually(() => clock.waiting > 0)
       clock.advance(60_000)
-      await until(() => isForgotten(dataDir, account))
+      await eventually(() => isForgotten(dataDir, account))
     }))
 })
 

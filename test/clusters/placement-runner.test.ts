@@ -12,7 +12,7 @@ import { RootTable } from '../../src/ledger/root-table.ts'
 import { PlacementRunner } from '../../src/pins/placement/placement-runner.ts'
 import { WriteQueue } from '../../src/storage/write-queue.ts'
 import { pseudoRandom } from '../support/bytes.ts'
-import { turns } from '../support/content-parts.ts'
+import { eventually, turns } from '../support/content-parts.ts'
 import { ManualClock } from '../support/manual-clock.ts'
 import { newDatabase } from '../support/new-database.ts'
 import { withTempDir } from '../support/temp-dir.ts'
@@ -23,7 +23,6 @@ import { until } from './remote-support.ts'
 const AWAY = 1
 const NO_LIMITS: PinLimits = { maxPins: null, maxStorageBytes: null, maxQueuedPins: null }
 const SIZES = { owner: 0, contentSize: 10, dagSize: 20, blocks: 4, charge: 600, fileCount: 0 }
-const MOST_TURNS = 3_000
 
 interface World {
   clock: ManualClock
@@ -105,14 +104,12 @@ function withRunner(run: (world: World) => Promise<void>, broken: Broken = () =>
       await content.records.commit([{ kind: 'whole', ...told, stagedRootId, dag }])
       runner.wake()
     }
-    const until: World['until'] = async isSo => {
-      for (let i = 0; i < MOST_TURNS; i++) {
-        if (await isSo()) return
+    const until: World['until'] = isSo =>
+      eventually(async () => {
+        if (await isSo()) return true
         clock.advance(1_000)
-        await turns(1)
-      }
-      throw new Error(`it did not become so; the backend was asked: ${asked.join(', ')}`)
-    }
+        return false
+      })
     const stateThere = async (): Promise<string> => (await under.backend.status(identityOf(root))).state
     try {
       const wake = (): void => runner.wake()
@@ -275,7 +272,7 @@ test('a late unpin of a stopped worker removes no needed content', async () => {
     await pinned(world, 'r1')
     await content.records.discard('r1')
     wake()
-    for (let i = 0; arrives === nothing && i < MOST_TURNS; i++) await turns(1)
+    await eventually(() => arrives !== nothing)
     await world.restart()
     await commit(record('r2'))
     await turns(50)

@@ -2,6 +2,7 @@ import { setImmediate as turn } from 'node:timers/promises'
 import { expect, test } from 'vitest'
 import type { ApiRequest, ApiResponse, Engine } from '../../src/index.ts'
 import { fileForm } from '../contract/world.ts'
+import { eventually } from '../support/content-parts.ts'
 import { withEngine } from '../support/test-engine.ts'
 
 /** An upload that sends its body only after `open`. `invited` is true once the engine requests the body. */
@@ -25,24 +26,16 @@ function heldUpload(engine: Engine, secret: string, path = '/api/v3/files') {
   return upload
 }
 
-/** Lets pending work continue until `done`. */
-async function until(done: () => boolean): Promise<void> {
-  for (let turns = 0; !done(); turns++) {
-    expect(turns).toBeLessThan(10_000)
-    await turn()
-  }
-}
-
 test('excess uploads of one account wait, then get 503', async () => {
   await withEngine(
     async ({ engine, account, newAccount, clock }) => {
       const keyOf = async (id: string) => (await engine.keys.create(id, { name: 'k', scopes: ['files:write'] })).secret
       const [mine, other] = [await keyOf(account), await keyOf(await newAccount())]
       const first = [heldUpload(engine, mine), heldUpload(engine, mine)]
-      await until(() => first.every(({ invited }) => invited))
+      await eventually(() => first.every(({ invited }) => invited))
       const late = heldUpload(engine, mine, '/api/v3/files/directory-dag')
       const foreign = heldUpload(engine, other)
-      await until(() => foreign.invited)
+      await eventually(() => foreign.invited)
       for (let i = 0; i < 50; i++) await turn()
       expect([late.invited, late.response]).toEqual([false, null])
       clock.advance(15_000)
@@ -64,10 +57,10 @@ test('a slow upload loses its slot to another account', async () => {
       const keyOf = async (id: string) => (await engine.keys.create(id, { name: 'k', scopes: ['files:write'] })).secret
       const [mine, other] = [await keyOf(account), await keyOf(await newAccount())]
       const slow = [heldUpload(engine, mine), heldUpload(engine, mine)]
-      await until(() => slow.every(({ invited }) => invited))
+      await eventually(() => slow.every(({ invited }) => invited))
       const foreign = heldUpload(engine, other)
       clock.advance(11_000)
-      await until(() => foreign.invited)
+      await eventually(() => foreign.invited)
       await slow[0]?.answered
       expect(slow.map(({ response }) => response?.status)).toEqual([503, undefined])
       foreign.open()

@@ -148,6 +148,17 @@ export async function turns(count: number): Promise<void> {
   for (let i = 0; i < count; i++) await new Promise(resolve => setImmediate(resolve))
 }
 
+/** Longest wait of {@link eventually}, within the time of a test, in ms. */
+const PATIENCE_MS = 25_000
+
+/** Gives the event loop back until `isSo`. A busy disk may need many more turns than an idle one. */
+export async function eventually(isSo: () => boolean | Promise<boolean>): Promise<void> {
+  for (const end = performance.now() + PATIENCE_MS; !(await isSo()); ) {
+    if (performance.now() > end) throw new Error('the condition never became true')
+    await turns(1)
+  }
+}
+
 export function fault(code: string): NodeJS.ErrnoException {
   return Object.assign(new Error(`${code}: injected`), { code })
 }
