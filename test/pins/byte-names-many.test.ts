@@ -19,7 +19,10 @@ test('20,000 names of any bytes survive every way, with SQLite', { timeout }, as
   await withTempDir(dir => checkWays(dir, { folders: 100, names: 200 }))
 })
 
-test(`${FOLDERS * 200} names of any bytes survive every way, with PostgreSQL`, { ...needsPostgres, timeout }, async () => {
+test(`${FOLDERS * 200} names of any bytes survive every way, with PostgreSQL`, {
+  ...needsPostgres,
+  timeout,
+}, async () => {
   expect.hasAssertions()
   await withTempDir(async dir => {
     const database = await (server as SharedPostgres).migrated()

@@ -32,7 +32,7 @@ function writePage(source: string, content: string, page: string): void {
   const text = readFileSync(join(source, page), 'utf8')
   const target = join(content, placeOf(page))
   const written = text
-    .replaceAll(/\[([^\]]*)\]\((?!https?:|mailto:|#)([^)\s]+)\)/g, (link, label: string, to: string) => {
+    .replaceAll(/\[([^\]]*)\]\((?!https?:|mailto:|#)([^)\s]+)\)/g, (_, label: string, to: string) => {
       const [path = '', anchor] = to.split('#')
       const linked = normalize(join(dirname(page), path))
       const suffix = anchor === undefined ? '' : `#${anchor}`
