@@ -4,6 +4,7 @@ import type { Engine, EngineOptions, NodeDirectory, PinService, TakedownList } f
 import type { FleetNodes } from './catalogue/fleet.ts'
 import type { Settling } from './concurrency/woken-work.ts'
 import { checkingCalls } from './config/given-calls.ts'
+import * as given from './config/option-names.ts'
 import type { Clock } from './domain/clock.ts'
 import { HoldfastError } from './domain/errors.ts'
 import type { BulkJobs } from './features/bulk/bulk-jobs.ts' // feature: bulk
@@ -12,11 +13,13 @@ import { laterContent, makeBorder } from './wiring/border.ts'
 import { checkedEvents } from './wiring/checked-events.ts'
 import { publicClusters } from './wiring/clusters-module.ts'
 import type { Modules } from './wiring/container.ts'
-import * as given from './wiring/given-options.ts'
 import { laterJobs } from './wiring/later-jobs.ts' // feature: bulk
 import { memoryShares } from './wiring/memory-shares.ts'
 import { M, startModules } from './wiring/modules.ts'
 import { type Setup, setupOf } from './wiring/setup.ts'
+
+/** Methods of the engine itself that take options. */
+type UpkeepCalls = Pick<Engine, 'collect' | 'verify' | 'backup' | 'reconcile'>
 
 /**
  * Opens a data directory and starts an engine on it. The caller must stop the engine.
@@ -67,7 +70,7 @@ function engineOf(setup: Setup, modules: Modules): Engine {
   const running = (): void => {
     if (stopping !== null) throw stopped()
   }
-  const upkeep: given.UpkeepCalls = {
+  const upkeep: UpkeepCalls = {
     collect: async ({ graceSeconds, endUndo } = {}) => {
       if (graceSeconds !== undefined && !(graceSeconds >= 0)) {
         throw new HoldfastError('VALIDATION', 'graceSeconds must be a number of seconds from 0')

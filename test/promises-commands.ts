@@ -58,7 +58,7 @@ export const commandPromises: readonly KeptPromise[] = [
   {
     promise: 'createHandler refuses unknown options',
     file: 'adapters/node-http/node-handler.ts',
-    find: "checkFields(options, HANDLER_FIELDS, 'createHandler')",
+    find: "checkFields(options, HANDLER, 'createHandler')",
     replace: '',
     test: { file: mistakes, name: 'call: createHandler: unknown key prefx' },
   },
@@ -72,7 +72,7 @@ export const commandPromises: readonly KeptPromise[] = [
   {
     promise: 'an unknown event is refused',
     file: 'src/wiring/checked-events.ts',
-    find: 'if (Object.hasOwn(EVENTS, name)) return name',
+    find: 'if (NAMES.includes(name)) return name',
     replace: 'if (name !== undefined) return name',
     test: { file: mistakes, name: 'call: pin:craeted' },
   },

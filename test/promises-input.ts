@@ -38,8 +38,8 @@ export const inputPromises: readonly KeptPromise[] = [
   {
     promise: 'an unknown option of a method is refused',
     file: 'src/domain/known-fields.ts',
-    find: 'if (fields !== undefined) checkFields',
-    replace: 'if (fields === null) checkFields',
+    find: 'if (fields !== undefined) check(',
+    replace: 'if (fields === null) check(',
     test: { file: options, name: 'refuse an unknown key, naming the nearest' },
   },
   {

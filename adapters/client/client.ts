@@ -1,5 +1,5 @@
 import { HoldfastError } from '../../src/domain/errors.ts'
-import { checkFields, checkingFields, type Fields } from '../../src/domain/known-fields.ts'
+import { checkFields, checkingFields } from '../../src/domain/known-fields.ts'
 import { Account, Keys } from './account.ts'
 import * as known from './client-options.ts'
 import { Connection, type JsonObject, type RequestOptions } from './connection.ts'
@@ -29,15 +29,6 @@ export interface ClientOptions {
   note?: ((text: string) => void) | undefined
 }
 
-const FIELDS: Fields<ClientOptions> = {
-  base: true,
-  key: true,
-  gateway: true,
-  headers: true,
-  fetch: true,
-  wait: true,
-  note: true,
-}
 const BASE_PATH = '/api/v3'
 
 /**
@@ -63,7 +54,7 @@ export class HoldfastClient {
 
   /** @throws HoldfastError `VALIDATION` for an invalid base, gateway or key, or for an unknown option */
   constructor(options: ClientOptions) {
-    checkFields(options, FIELDS, 'HoldfastClient')
+    checkFields(options, known.CLIENT, 'HoldfastClient')
     const base = address(options.base, 'base')
     this.#connection = new Connection({
       base,

@@ -1,4 +1,4 @@
-import { checkFields, type Fields } from '../../src/domain/known-fields.ts'
+import { checkFields } from '../../src/domain/known-fields.ts'
 import {
   type ApiHandler,
   type ApiRequest,
@@ -9,9 +9,8 @@ import {
   PROXY_HEADERS,
 } from '../../src/index.ts'
 import { type ConsoleFile, consoleFiles, PAGE_APART } from './console-files.ts'
+import { CONSOLE } from './console-options.ts'
 import { unsafeConnection } from './safe-connection.ts'
-
-const FIELDS: Fields<ConsoleOptions> = { prefix: true, publicUrl: true, logger: true }
 
 /** The part of an engine that the console needs. */
 export type ConsoleEngine = Pick<Engine, 'trustedProxies' | 'documentsAt' | 'signInProvider'>
@@ -42,7 +41,7 @@ export interface ConsoleOptions {
  * @example createServer(engine, { console: createConsole(engine) }).listen(8080)
  */
 export function createConsole(engine: ConsoleEngine, options: ConsoleOptions = {}): ApiHandler {
-  checkFields(options, FIELDS, 'createConsole')
+  checkFields(options, CONSOLE, 'createConsole')
   return consoleOf(consoleFiles, engine, options)
 }
 

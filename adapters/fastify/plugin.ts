@@ -6,8 +6,9 @@ import type {
   FastifySchema,
   RegisterOptions,
 } from 'fastify'
-import { checkFields, type Fields } from '../../src/domain/known-fields.ts'
+import { checkFields } from '../../src/domain/known-fields.ts'
 import { createHandler, type HandlerOptions, type NodeHandler, type ServedEngine } from '../node-http/index.ts'
+import { PLUGIN } from './plugin-options.ts'
 
 /** Options of the plugin. */
 export interface HoldfastPluginOptions extends HandlerOptions {
@@ -20,17 +21,8 @@ export interface HoldfastPluginOptions extends HandlerOptions {
   prefix?: string
 }
 
-const FIELDS: Fields<HoldfastPluginOptions & RegisterOptions> = {
-  engine: true,
-  prefix: true,
-  metrics: true,
-  console: true,
-  metricsFor: true,
-  metricsToken: true,
-  // Fastify passes the options of `register` on to the plugin.
-  logLevel: true,
-  logSerializers: true,
-}
+/** Options as Fastify passes them on to the plugin, with those of `register`. */
+type GivenOptions = HoldfastPluginOptions & RegisterOptions
 
 /** Hides the route from @fastify/swagger: the engine serves its own OpenAPI document. */
 const HIDDEN: FastifySchema & { hide: boolean } = { hide: true }
@@ -43,8 +35,8 @@ const HIDDEN: FastifySchema & { hide: boolean } = { hide: true }
  * @example await fastify().register(holdfast, { engine, prefix: '/storage' })
  */
 export const holdfast: FastifyPluginCallback<HoldfastPluginOptions> = (app, given, done) => {
-  checkFields(given, FIELDS, 'holdfast')
-  const { engine, logLevel: _, logSerializers: __, ...options }: HoldfastPluginOptions & RegisterOptions = given
+  checkFields(given, PLUGIN, 'holdfast')
+  const { engine, logLevel: _, logSerializers: __, ...options }: GivenOptions = given
   const handle = createHandler(engine, { ...options, prefix: app.prefix })
   app.removeAllContentTypeParsers()
   app.addContentTypeParser('*', (_request, _body, parsed) => parsed(null))
@@ -65,7 +57,7 @@ export const holdfast: FastifyPluginCallback<HoldfastPluginOptions> = (app, give
 export function frameworkErrors(
   options: HoldfastPluginOptions,
 ): (error: FastifyError, request: FastifyRequest, reply: FastifyReply) => void {
-  checkFields(options, FIELDS, 'frameworkErrors')
+  checkFields(options, PLUGIN, 'frameworkErrors')
   const mount = (options.prefix ?? '').replace(/\/+$/, '')
   const handle = createHandler(options.engine, { prefix: mount })
   return (error, request, reply) => {

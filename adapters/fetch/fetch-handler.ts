@@ -1,8 +1,9 @@
 import { nextTurn, turnSpent } from '../../src/concurrency/turns.ts'
 import { HoldfastError } from '../../src/domain/errors.ts'
-import { checkFields, type Fields } from '../../src/domain/known-fields.ts'
+import { checkFields } from '../../src/domain/known-fields.ts'
 import type { ApiHandler, ApiRequest, ApiResponse, BodyStream, Engine } from '../../src/index.ts'
 import { beginToLoad } from '../../src/wiring/loaded-handlers.ts'
+import { FETCH } from './fetch-options.ts'
 
 /** The parts of an engine that this adapter serves. */
 export interface FetchServedEngine {
@@ -27,8 +28,6 @@ export interface FetchOptions {
 /** Handles a request and returns the response. */
 export type FetchHandler = (request: Request) => Promise<Response>
 
-const FIELDS: Fields<FetchOptions> = { prefix: true, console: true, remoteAddress: true }
-
 /** A path that matches no route of the API. */
 const OUTSIDE = '//'
 
@@ -38,7 +37,7 @@ const OUTSIDE = '//'
  * @example const handle = toFetch(engine, { prefix: '/storage' })
  */
 export function toFetch(engine: FetchServedEngine, options: FetchOptions = {}): FetchHandler {
-  checkFields(options, FIELDS, 'toFetch')
+  checkFields(options, FETCH, 'toFetch')
   const { prefix = '', remoteAddress, console } = options
   const mount = prefix.endsWith('/') ? prefix.slice(0, -1) : prefix
   beginToLoad(engine.api, engine.gateway)

@@ -1,8 +1,9 @@
 import type { Server } from 'node:http'
 import { type Clock, systemClock } from '../../src/domain/clock.ts'
-import { checkFields, type Fields } from '../../src/domain/known-fields.ts'
+import { checkFields } from '../../src/domain/known-fields.ts'
 import type { Engine } from '../../src/index.ts'
 import { drain } from './drain.ts'
+import { GRACEFUL_STOP } from './http-options.ts'
 import { answersEnded } from './open-answers.ts'
 import type { Readers } from './readers.ts'
 
@@ -21,8 +22,6 @@ export interface GracefulStop {
   clock?: Clock
 }
 
-const FIELDS: Fields<GracefulStop> = { server: true, readers: true, drainMs: true, clock: true }
-
 /**
  * Ends the servers of an engine without cutting off answers. Stop the engine afterwards.
  *
@@ -36,7 +35,7 @@ export async function stopGracefully(
   engine: Pick<Engine, 'announceStop' | 'readsEnded'>,
   options: GracefulStop,
 ): Promise<void> {
-  checkFields(options, FIELDS, 'stopGracefully')
+  checkFields(options, GRACEFUL_STOP, 'stopGracefully')
   const { server, readers = null, drainMs, clock = systemClock } = options
   const end = clock.now() + drainMs
   await engine.announceStop({ noticeMs: drainMs / 2 })

@@ -2,11 +2,12 @@
 import http, { type IncomingMessage, type ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import { noteConnection } from '../../src/concurrency/turns.ts'
-import { checkFields, type Fields } from '../../src/domain/known-fields.ts'
+import { checkFields } from '../../src/domain/known-fields.ts'
 import type { ApiHandler } from '../../src/index.ts'
 import { beginToLoad } from '../../src/wiring/loaded-handlers.ts'
 import { type Refusal, refusalText, refuse } from './bare-refusal.ts'
 import { Connections, connectionsFor, descriptorLimit } from './connections.ts'
+import { GATEWAY_SERVER } from './http-options.ts'
 import { createGatewayExchange, type Exchange } from './node-exchange.ts'
 import { noteAnswer } from './open-answers.ts'
 
@@ -26,15 +27,13 @@ export interface GatewayServerOptions {
   metrics?: { sent(surface: 'gateway', bytes: number): void }
 }
 
-const FIELDS: Fields<GatewayServerOptions> = { maxConnections: true, metrics: true }
-
 /**
  * Creates a server like `createServer`, but for a gateway alone, such as `engine.ownGateway`, on its own origin.
  *
  * @example createGatewayServer(engine.ownGateway).listen(8081, '127.0.0.1')
  */
 export function createGatewayServer(gateway: ApiHandler, options: GatewayServerOptions = {}): http.Server {
-  checkFields(options, FIELDS, 'createGatewayServer')
+  checkFields(options, GATEWAY_SERVER, 'createGatewayServer')
   const { maxConnections, metrics } = options
   beginToLoad(gateway)
   const sent = (bytes: number): void => metrics?.sent('gateway', bytes)

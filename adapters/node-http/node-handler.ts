@@ -1,7 +1,8 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { checkFields, type Fields } from '../../src/domain/known-fields.ts'
+import { checkFields } from '../../src/domain/known-fields.ts'
 import type { ApiHandler, ApiRequest } from '../../src/index.ts'
 import { beginToLoad } from '../../src/wiring/loaded-handlers.ts'
+import { HANDLER } from './http-options.ts'
 import { answersMetrics, type MeasuredEngine, type MetricsReaders, metricsResponse } from './metrics-endpoint.ts'
 import { type Exchange, exchangeBy, invitationBy } from './node-exchange.ts'
 import type { PrometheusMetrics } from './prometheus-metrics.ts'
@@ -27,15 +28,6 @@ export interface HandlerOptions extends MetricsReaders {
   console?: ApiHandler
 }
 
-/** Fields of {@link HandlerOptions}. */
-export const HANDLER_FIELDS: Fields<HandlerOptions> = {
-  prefix: true,
-  metrics: true,
-  console: true,
-  metricsFor: true,
-  metricsToken: true,
-}
-
 /**
  * A request listener, also for use as middleware (Express, Connect). Outside the prefix, it calls `next`, or responds
  * with 404.
@@ -50,7 +42,7 @@ export type NodeHandler = (incoming: IncomingMessage, outgoing: ServerResponse, 
  * @example http.createServer(createHandler(engine, { prefix: '/storage' })).listen(8080)
  */
 export function createHandler(engine: ServedEngine, options: HandlerOptions = {}): NodeHandler {
-  checkFields(options, HANDLER_FIELDS, 'createHandler')
+  checkFields(options, HANDLER, 'createHandler')
   const mount = mountOf(options)
   const exchange = createExchange(engine, options)
   return (incoming, outgoing, next) => {

@@ -1,6 +1,7 @@
-import { checkFields, type Fields } from '../../src/domain/known-fields.ts'
+import { checkFields } from '../../src/domain/known-fields.ts'
 import { type Collected, type EngineStats, type Metrics, type RequestObservation, VERSION } from '../../src/index.ts'
 import { expositionOf, Families, type Labels, type MetricFamily, type Sample, single } from './exposition.ts'
+import { METRICS } from './http-options.ts'
 import type { Stall } from './loop-watch.ts'
 import { ProcessMetrics } from './process-metrics.ts'
 import { writeStats } from './stats-metrics.ts'
@@ -28,8 +29,6 @@ export interface MetricsOptions {
   /** Memory for blocks that are being sent to clients, from `engine.answerMemory()`. */
   memory?: { used: number; limit: number }
 }
-
-const FIELDS: Fields<MetricsOptions> = { process: true, memory: { used: true, limit: true } }
 
 /**
  * Prometheus metrics of an engine. Pass this object to `createEngine`, and to a handler, which then serves `/metrics`.
@@ -90,7 +89,7 @@ export class PrometheusMetrics implements Metrics {
 
   /** Returns the metrics as objects for the registry of a host program. */
   families(stats?: EngineStats, options: MetricsOptions = {}): MetricFamily[] {
-    checkFields(options, FIELDS, 'families')
+    checkFields(options, METRICS, 'families')
     const { process = true, memory } = options
     const out = new Families()
     out.gauge('holdfast_info', 'Version of the server.', [{ labels: { version: VERSION }, value: 1 }])

@@ -3,10 +3,11 @@ import type { Server } from 'node:http'
 import type { AddressInfo, ListenOptions } from 'node:net'
 import { availableParallelism, totalmem } from 'node:os'
 import { type Clock, systemClock } from '../../src/domain/clock.ts'
-import { checkFields, type Fields } from '../../src/domain/known-fields.ts'
+import { checkFields } from '../../src/domain/known-fields.ts'
 import { type Engine, HoldfastError, type Logger, type Metrics } from '../../src/index.ts'
 import { BACKLOG, connectionsOfEach } from './connections.ts'
 import { drain } from './drain.ts'
+import { READERS } from './http-options.ts'
 import { createGatewayServer } from './http-server.ts'
 import { leavePort } from './leave-port.ts'
 import { everyMs } from './loop-time.ts'
@@ -35,15 +36,6 @@ export interface ReadersOptions {
   metrics?: Pick<Metrics, 'request' | 'finished'> & { sent(surface: 'gateway', bytes: number): void }
   /** Default: nothing is logged. */
   logger?: Logger
-}
-
-const FIELDS: Fields<ReadersOptions> = {
-  host: true,
-  port: true,
-  threads: true,
-  memoryBytes: true,
-  metrics: true,
-  logger: true,
 }
 
 /** The threads that serve a gateway. */
@@ -78,7 +70,7 @@ const silence: Logger = { debug: silent, info: silent, warn: silent, error: sile
  * @example const readers = await startReaders(engine, { port: 8081 })
  */
 export async function startReaders(engine: ReadEngine, options: ReadersOptions = {}): Promise<Readers> {
-  checkFields(options, FIELDS, 'startReaders')
+  checkFields(options, READERS, 'startReaders')
   return openPool(engine, options, {})
 }
 

@@ -1,15 +1,14 @@
 import type http from 'node:http'
-import { checkFields, type Fields } from '../../src/domain/known-fields.ts'
+import { checkFields } from '../../src/domain/known-fields.ts'
+import { SERVER } from './http-options.ts'
 import { serverFor } from './http-server.ts'
-import { createExchange, HANDLER_FIELDS, type HandlerOptions, type ServedEngine } from './node-handler.ts'
+import { createExchange, type HandlerOptions, type ServedEngine } from './node-handler.ts'
 
 /** Options of a server. */
 export interface ServerOptions extends HandlerOptions {
   /** Default: half of the process's file descriptors, at most 10,000. */
   maxConnections?: number
 }
-
-const FIELDS: Fields<ServerOptions> = { ...HANDLER_FIELDS, maxConnections: true }
 
 /**
  * Creates a Node server for an engine. The caller listens and closes the server. In addition to {@link createHandler}:
@@ -21,7 +20,7 @@ const FIELDS: Fields<ServerOptions> = { ...HANDLER_FIELDS, maxConnections: true 
  * @example createServer(engine).listen(8080, '127.0.0.1')
  */
 export function createServer(engine: ServedEngine, given: ServerOptions = {}): http.Server {
-  checkFields(given, FIELDS, 'createServer')
+  checkFields(given, SERVER, 'createServer')
   const { maxConnections, ...options } = given
   return serverFor(createExchange(engine, options), maxConnections)
 }

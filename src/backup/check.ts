@@ -1,11 +1,12 @@
 import { join, resolve } from 'node:path'
 import { nextTurn, turnSpent } from '../concurrency/turns.ts'
+import { CHECK_BACKUP } from '../config/option-names.ts'
 import { BlockFiles } from '../content/block-files.ts'
 import { DATABASE } from '../disk/file-names.ts'
 import { replaceFile } from '../disk/replace-file.ts'
 import { systemClock } from '../domain/clock.ts'
 import { fileErrorCode } from '../domain/file-system.ts'
-import { checkFields, type Fields } from '../domain/known-fields.ts'
+import { checkFields } from '../domain/known-fields.ts'
 import { matches } from '../ipld/block-hash.ts'
 import { CODEC, cidOf } from '../ipld/cid.ts'
 import type { StoredBlock } from '../ledger/blocks.ts'
@@ -51,20 +52,12 @@ export interface CheckedBackup {
   repaired: number
 }
 
-const FIELDS: Fields<CheckBackupOptions> = {
-  backup: true,
-  keys: true,
-  repairFrom: true,
-  bytesPerSecond: true,
-  signal: true,
-  onProgress: true,
-}
 const BATCH = 256
 const MOST_PROBLEMS = 1_000
 
 /** Does the work of `checkBackup` of the public API. */
 export async function checkedBackup(options: CheckBackupOptions): Promise<CheckedBackup> {
-  checkFields(options, FIELDS, 'checkBackup')
+  checkFields(options, CHECK_BACKUP, 'checkBackup')
   const directory = resolve(options.backup)
   if ((await readManifest(directory)) === null) throw unusable(directory, NO_MANIFEST)
   const unlock = lockDirectory(directory, 'alone')

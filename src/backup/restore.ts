@@ -2,6 +2,7 @@ import { copyFile, mkdir, open, readdir, rename, rm } from 'node:fs/promises'
 import { join, relative, resolve } from 'node:path'
 import type { LevelDatastore } from 'datastore-level'
 import { nextTurn, turnSpent } from '../concurrency/turns.ts'
+import { RESTORE_BACKUP } from '../config/option-names.ts'
 import { BlockFiles } from '../content/block-files.ts'
 import { isInside } from '../content/server-directory.ts'
 import { directoryUnusable, ownDataDirectory } from '../disk/data-directory.ts'
@@ -11,7 +12,7 @@ import { realPathOf } from '../disk/real-path.ts'
 import { replaceFile } from '../disk/replace-file.ts'
 import { HoldfastError } from '../domain/errors.ts'
 import { fileErrorCode } from '../domain/file-system.ts'
-import { checkFields, type Fields } from '../domain/known-fields.ts'
+import { checkFields } from '../domain/known-fields.ts'
 import { silentLogger } from '../domain/logger.ts'
 import { matches } from '../ipld/block-hash.ts'
 import { CODEC, cidOf } from '../ipld/cid.ts'
@@ -68,20 +69,11 @@ export interface RestoreOutcome {
   clusterDirs: Array<{ was: string; is: string }>
 }
 
-const FIELDS: Fields<RestoreBackupOptions> = {
-  backup: true,
-  dataDir: true,
-  keys: true,
-  partial: true,
-  sameNode: true,
-  signal: true,
-  onProgress: true,
-}
 const BATCH = 256
 
 /** Does the work of `restoreBackup` of the public API. */
 export async function restored(options: RestoreBackupOptions): Promise<RestoreOutcome> {
-  checkFields(options, FIELDS, 'restoreBackup')
+  checkFields(options, RESTORE_BACKUP, 'restoreBackup')
   const directory = resolve(options.backup)
   const dataDir = resolve(options.dataDir)
   await keepApart(directory, dataDir)

@@ -7,7 +7,7 @@ import { checkTexts } from './given-texts.ts'
  */
 export function checkingCalls<T extends object>(
   service: T,
-  calls: CallFields<T>,
+  calls: CallFields,
   immediate: ReadonlyArray<keyof T> = [],
 ): T {
   const check = (argument: unknown, position: number, method: string): void => {

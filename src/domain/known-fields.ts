@@ -1,15 +1,19 @@
 import { HoldfastError } from './errors.ts'
 import { unknownKeys } from './near-names.ts'
 
-/** Names of all fields of an options object. A field that is itself an options object has the names of its fields. */
-export type Fields<Options> = Readonly<Record<keyof Options, true | AnyFields>>
+/**
+ * Names of all fields of an options object, with a space between them. A field of nested options is a path, such as
+ * `range.start`.
+ */
+type FieldNames = string
 
-interface AnyFields {
-  readonly [name: string]: true | AnyFields
+/** Fields of the options of each method of a service, by the method and the position of the argument: `upload.1`. */
+export type CallFields = Readonly<Record<string, FieldNames>>
+
+/** Known fields; those of a field that is itself an options object. */
+interface Fields {
+  readonly [name: string]: Fields
 }
-
-/** Fields of the options of each method of a service, by the position of the argument. */
-export type CallFields<Service> = Readonly<Record<keyof Service, Readonly<Record<number, AnyFields>>>>
 
 /** How a service checks its calls. */
 interface CallChecks<Service> {
@@ -20,12 +24,26 @@ interface CallChecks<Service> {
 }
 
 /** Throws a HoldfastError `VALIDATION` with the name of an unknown field, and the name that was probably meant. */
-export function checkFields(given: unknown, known: AnyFields, where: string): void {
+export function checkFields(given: unknown, known: FieldNames, where: string): void {
+  check(given, fieldsOf(known), where)
+}
+
+function fieldsOf(names: FieldNames): Fields {
+  const fields: Record<string, Record<string, Fields>> = {}
+  for (const path of names.split(' ')) {
+    const [name = '', inner] = path.split('.')
+    fields[name] ??= {}
+    if (inner !== undefined) fields[name][inner] = {}
+  }
+  return fields
+}
+
+function check(given: unknown, known: Fields, where: string): void {
   if (typeof given !== 'object' || given === null) return
   const unknown = Object.keys(given).filter(name => !Object.hasOwn(known, name))
   if (unknown.length > 0) throw new HoldfastError('VALIDATION', `${where}: ${unknownKeys(unknown, Object.keys(known))}`)
   for (const [name, inner] of Object.entries(known)) {
-    if (inner !== true) checkFields(Reflect.get(given, name), inner, `${where}: ${name}`)
+    if (Object.keys(inner).length > 0) check(Reflect.get(given, name), inner, `${where}: ${name}`)
   }
 }
 
@@ -37,20 +55,20 @@ const AsyncGeneratorFunction = Object.getPrototypeOf(async function* () {}).cons
  */
 export function checkingFields<T extends object>(
   service: T,
-  calls: CallFields<T>,
-  { immediate = [], check }: CallChecks<T> = {},
+  calls: CallFields,
+  { immediate = [], check: checkArgument }: CallChecks<T> = {},
 ): T {
+  const known = new Map(Object.entries(calls).map(([argument, names]) => [argument, fieldsOf(names)]))
   return new Proxy(service, {
     get: (target, name) => {
       const method: unknown = Reflect.get(target, name, target)
       if (typeof method !== 'function') return method
-      const positions = (Object.hasOwn(calls, name) ? Reflect.get(calls, name) : {}) as CallFields<T>[keyof T]
       return (...given: unknown[]): unknown => {
         try {
           for (const [i, one] of given.entries()) {
-            check?.(one, i, String(name))
-            const fields = positions[i]
-            if (fields !== undefined) checkFields(one, fields, String(name))
+            checkArgument?.(one, i, String(name))
+            const fields = known.get(`${String(name)}.${i}`)
+            if (fields !== undefined) check(one, fields, String(name))
           }
         } catch (error) {
           if (method instanceof AsyncGeneratorFunction || immediate.some(one => one === name)) throw error

@@ -1,11 +1,11 @@
 import type { ConnectedAccounts, ConnectOptions } from '../access/accounts/accounts-handle.ts'
 import { catalogueDatabase } from '../catalogue/catalogue-adapter.ts'
 import { parseConfig, withDefaults } from '../config/config.ts'
+import { CONNECT } from '../config/option-names.ts'
 import { systemClock } from '../domain/clock.ts'
 import { checkFields } from '../domain/known-fields.ts'
 import { makeAccounts } from './access-module.ts'
 import { connectCatalogue } from './connect-catalogue.ts'
-import { CONNECT } from './given-options.ts'
 import { accountsIn, keyOnDemand, openMigratedDirectory, shownAccounts } from './open-accounts.ts'
 
 export async function connectedAccounts(options: ConnectOptions): Promise<ConnectedAccounts> {

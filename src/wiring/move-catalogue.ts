@@ -8,11 +8,12 @@ import { loadSystem, type MoveTarget } from '../catalogue/catalogue-system.ts'
 import type { CopiedCatalogue, MoveProgress } from '../catalogue/moving.ts'
 import { SqliteMovedCatalogue } from '../catalogue/sqlite/moved-catalogue.ts'
 import { sqliteAccess } from '../catalogue/sqlite/sqlite-access.ts'
+import { MOVE_CATALOGUE } from '../config/option-names.ts'
 import { ownDataDirectory } from '../disk/data-directory.ts'
 import { DATABASE, SECRETS } from '../disk/file-names.ts'
 import { systemClock } from '../domain/clock.ts'
 import { HoldfastError } from '../domain/errors.ts'
-import { checkFields, type Fields } from '../domain/known-fields.ts'
+import { checkFields } from '../domain/known-fields.ts'
 import { silentLogger } from '../domain/logger.ts'
 import type { Sealing } from '../domain/sealing.ts'
 import { allTables } from '../features/feature-list.ts'
@@ -33,8 +34,6 @@ export interface MoveCatalogueOptions {
   onProgress?: (progress: MoveProgress) => void
 }
 
-const FIELDS: Fields<MoveCatalogueOptions> = { dataDir: true, to: true, catalogue: true, onProgress: true }
-
 /** Result of a catalogue move. */
 export interface MovedCatalogue {
   /** Name of the data directory in the PostgreSQL catalogue. */
@@ -47,7 +46,7 @@ export interface MovedCatalogue {
 
 /** Does the work of `moveCatalogue` of the public API. */
 export async function movedCatalogue(options: MoveCatalogueOptions): Promise<MovedCatalogue> {
-  checkFields(options, FIELDS, 'moveCatalogue')
+  checkFields(options, MOVE_CATALOGUE, 'moveCatalogue')
   const { dataDir, to, onProgress = () => undefined } = options
   const adapter = neededAdapter(options.catalogue)
   const directory = resolve(dataDir)

@@ -4,6 +4,7 @@ import type { AccountsHandle, AccountsOptions } from '../access/accounts/account
 import { sqliteAccess } from '../catalogue/sqlite/sqlite-access.ts'
 import { type CompleteConfig, parseConfig, withDefaults } from '../config/config.ts'
 import { checkingCalls } from '../config/given-calls.ts'
+import * as given from '../config/option-names.ts'
 import { ownDataDirectory, refuseContentWithoutDatabase, refuseUnfinishedRestore } from '../disk/data-directory.ts'
 import { DATABASE } from '../disk/file-names.ts'
 import { makeDirectory } from '../disk/make-directory.ts'
@@ -19,7 +20,6 @@ import { openDataKey } from '../storage/data-key.ts'
 import { Database } from '../storage/database.ts'
 import { WriteQueue } from '../storage/write-queue.ts'
 import { makeAccounts } from './access-module.ts'
-import * as given from './given-options.ts'
 
 /**
  * Opens the accounts and keys of a data directory whose catalogue is in SQLite. A running engine notices changes within

@@ -3,10 +3,11 @@ import type { Datastore, Key } from 'interface-datastore'
 import { type CatalogueAdapter, type CatalogueDatabase, catalogueDatabase } from '../catalogue/catalogue-adapter.ts'
 import { forgetLost, lostIn } from '../catalogue/sqlite/sealed-with-lost-key.ts'
 import type { LostNames } from '../catalogue/tables.ts'
+import { REPLACE_DATA_KEY } from '../config/option-names.ts'
 import { ownDataDirectory } from '../disk/data-directory.ts'
 import { DATA_KEY, DATABASE } from '../disk/file-names.ts'
 import { HoldfastError } from '../domain/errors.ts'
-import { checkFields, type Fields } from '../domain/known-fields.ts'
+import { checkFields } from '../domain/known-fields.ts'
 import { silentLogger } from '../domain/logger.ts'
 import { allTables } from '../features/feature-list.ts'
 import { catalogueNode } from '../ledger/catalogue-node.ts'
@@ -44,11 +45,9 @@ export interface ReplaceDataKeyOptions {
   catalogue?: CatalogueAdapter
 }
 
-const FIELDS: Fields<ReplaceDataKeyOptions> = { forgetSecrets: true, database: true, catalogue: true }
-
 /** Does the work of `replaceDataKey` of the public API. */
 export async function replacedDataKey(dataDir: string, options: ReplaceDataKeyOptions = {}): Promise<LostSecrets> {
-  checkFields(options, FIELDS, 'replaceDataKey')
+  checkFields(options, REPLACE_DATA_KEY, 'replaceDataKey')
   const { forgetSecrets = false, database: url, catalogue: adapter } = options
   const outside = catalogueDatabase(url, adapter)
   const directory = resolve(dataDir)

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
+import * as given from '../../src/config/option-names.ts'
 import { createEngine, type Engine, type EngineOptions } from '../../src/index.ts'
-import * as given from '../../src/wiring/given-options.ts'
 import { withTempDir } from '../support/temp-dir.ts'
 import { withEngine } from '../support/test-engine.ts'
 
@@ -37,10 +37,11 @@ const SERVICES = {
   takedowns: given.TAKEDOWN_CALLS,
   events: given.EVENT_CALLS,
 } as const
-const CALLS = [...Object.entries(SERVICES), ['', given.UPKEEP_CALLS] as const].flatMap(([service, methods]) =>
-  Object.entries(methods).flatMap(([method, positions]) =>
-    Object.entries(positions).map(([at, fields]) => ({ service, method, at: Number(at), fields: Object.keys(fields) })),
-  ),
+const CALLS = [...Object.entries(SERVICES), ['', given.UPKEEP_CALLS] as const].flatMap(([service, calls]) =>
+  Object.entries<string>(calls).map(([call, names]) => {
+    const [method = '', at] = call.split('.')
+    return { service, method, at: Number(at), fields: names.split(' ') }
+  }),
 )
 
 /** Calls a method with one argument at a position, and returns its error. */

@@ -52,7 +52,11 @@ test('sees statistics and activity of the node', async () => {
 test('collects garbage, and follows a verification', async () => {
   const { cid } = await client.files.upload('let go')
   await client.pins.remove(cid)
-  expect(await client.owner.collect({ graceSeconds: 0 })).toMatchObject({ roots: 1, blocks: 1, bytes: 6 })
+  expect(await client.owner.collect({ graceSeconds: 0, endUndo: false })).toMatchObject({
+    roots: 1,
+    blocks: 1,
+    bytes: 6,
+  })
   const steps: number[] = []
   const outcome = await client.owner.verify({ onProgress: ({ blocks }) => steps.push(blocks) })
   expect(outcome).toMatchObject({ damaged: [], damagedBlocks: 0 })
@@ -63,6 +67,8 @@ test('takes content down, and lifts it', async () => {
   const { cid } = await client.files.upload('unlawful')
   await client.owner.takeDown({ cid, path: 'a/b', reason: 'a claim', status: 451 })
   expect((await client.owner.takedowns()).rows).toMatchObject([{ cid, path: 'a/b', status: 451, reason: 'a claim' }])
+  const misspelt = client.owner.liftTakedown({ cid, pat: 'a/b' } as Parameters<typeof client.owner.liftTakedown>[0])
+  await expect(misspelt).rejects.toMatchObject({ message: 'liftTakedown: unknown key pat, did you mean path?' })
   await client.owner.liftTakedown({ cid, path: 'a/b' })
   expect((await client.owner.takedowns()).rows).toEqual([])
 })
