@@ -10,6 +10,7 @@ import type { Clock } from '../../src/domain/clock.ts'
 import { systemClock } from '../../src/domain/clock.ts'
 import type { Logger } from '../../src/domain/logger.ts'
 import { createEngine, type Engine, type EngineConfig, type EngineOptions, SCOPES } from '../../src/index.ts'
+import { settled } from '../../src/testing/index.ts'
 import { newDirectory } from './new-database.ts'
 
 /** One of several nodes on one catalogue, behind an HTTP server. */
@@ -35,6 +36,8 @@ export interface Fleet {
   /** API key of that account, with all scopes. */
   key: string
   database: string
+  /** Waits until both nodes, which run, have done what is due and what they left to each other. */
+  settled(): Promise<void>
 }
 
 const cluster = { label: '', region: '', country: null, gateways: [] }
@@ -62,7 +65,7 @@ export async function withFleet(
   try {
     const { id: account } = await a.engine.accounts.create({ email: 'one@example.org', plan: 'unlimited' })
     const { secret: key } = await a.engine.keys.create(account, { name: 'all', scopes: SCOPES })
-    await run({ a, b, account, key, database })
+    await run({ a, b, account, key, database, settled: () => settled([a.engine, b.engine]) })
   } finally {
     await close()
   }

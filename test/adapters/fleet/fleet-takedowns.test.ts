@@ -43,18 +43,21 @@ describe('takedowns of several nodes', needsPostgres, () => {
   }
 
   test('apply and are lifted on all nodes', async () => {
-    await withFleet(await server.migrated(), async ({ a, b, account }) => {
+    await withFleet(await server.migrated(), async ({ a, b, account, settled }) => {
       const cid = await upload(a, account, 'bad')
       expect([await status(a, cid), await status(b, cid)]).toEqual([200, 200])
       await b.engine.takedowns.add({ cid, reason: 'complaint 1' })
       expect(await status(b, cid)).toBe(410)
-      await expect.poll(() => status(a, cid)).toBe(410)
+      await settled()
+      expect(await status(a, cid)).toBe(410)
       await a.engine.takedowns.add({ cid, reason: 'order 2', status: 451 })
-      await expect.poll(() => list(b)).toEqual([[cid, 451, 'order 2']])
+      await settled()
+      expect(await list(b)).toEqual([[cid, 451, 'order 2']])
       expect(await status(b, cid)).toBe(451)
       await a.engine.takedowns.remove({ cid })
       expect(await status(a, cid)).toBe(200)
-      await expect.poll(() => status(b, cid)).toBe(200)
+      await settled()
+      expect(await status(b, cid)).toBe(200)
       await expect(b.engine.takedowns.remove({ cid })).rejects.toMatchObject({ code: 'NOT_FOUND' })
       // Concurrent takedowns, each once. All files must agree in the end.
       const others = Array.from({ length: 20 }, (_, i) => ({ cid, path: `p${i}`, reason: `${i}` }))
@@ -64,12 +67,13 @@ describe('takedowns of several nodes', needsPostgres, () => {
         const [first, second] = texts.map(text => text.split('\n').sort().join('\n'))
         return [first?.match(/ reason:/g)?.length, first === second]
       }
-      await expect.poll(files).toEqual([20, true])
+      await settled()
+      expect(await files()).toEqual([20, true])
     })
   })
 
   test('apply to files in another node’s directory', async () => {
-    await withFleet(await server.migrated(), async ({ a, b, account }) => {
+    await withFleet(await server.migrated(), async ({ a, b, account, settled }) => {
       async function* tree() {
         for (const path of ['sub/one', 'sub/two']) {
           yield { kind: 'file' as const, path, content: Buffer.from(`${path} of a directory`) }
@@ -80,9 +84,11 @@ describe('takedowns of several nodes', needsPostgres, () => {
       const { cid: sub } = await a.engine.content.stat({ cid: record.cid, path: 'sub' })
       expect([await status(a, file), await status(b, file)]).toEqual([200, 200])
       await a.engine.takedowns.add({ cid: sub, reason: 'x', status: 451 })
+      await settled()
       expect([await status(a, file), await status(b, file)]).toEqual([451, 451])
       await b.engine.takedowns.remove({ cid: sub })
-      await expect.poll(() => status(b, file)).toBe(200)
+      await settled()
+      expect(await status(b, file)).toBe(200)
       // A restarted node applies missed takedowns before it answers.
       await a.stop()
       await b.engine.takedowns.add({ cid: record.cid, reason: 'x' })
@@ -111,13 +117,14 @@ describe('takedowns of several nodes', needsPostgres, () => {
   })
 
   test('in one directory reach all nodes and survive a data loss', async () => {
-    await withFleet(await server.migrated(), async ({ a, b, account, database }) => {
+    await withFleet(await server.migrated(), async ({ a, b, account, database, settled }) => {
       const [old, bad] = [await upload(a, account, 'old'), await upload(a, account, 'bad')]
       await b.stop()
       await ofDirectory(b).add({ cid: old, reason: 'before all nodes shared them', status: 451 })
       await b.start()
       expect(await status(b, old)).toBe(451)
-      await expect.poll(() => status(a, old)).toBe(451)
+      await settled()
+      expect(await status(a, old)).toBe(451)
       await a.engine.takedowns.add({ cid: bad, reason: 'complaint 1' })
       const postgres = await Postgres.open({ url: database })
       await postgres.command('DELETE FROM takedowns').finally(() => postgres.close())
@@ -127,7 +134,8 @@ describe('takedowns of several nodes', needsPostgres, () => {
       ]
       await b.stop()
       await b.start()
-      for (const node of [a, b]) await expect.poll(() => list(node)).toEqual(all)
+      await settled()
+      for (const node of [a, b]) expect(await list(node)).toEqual(all)
     })
   })
 })

@@ -5,6 +5,7 @@ import { postgres } from '../../../adapters/postgres/index.ts'
 import { Postgres } from '../../../adapters/postgres/postgres.ts'
 import { systemClock } from '../../../src/domain/clock.ts'
 import { createEngine, SCOPES } from '../../../src/index.ts'
+import { settled } from '../../../src/testing/index.ts'
 import { pseudoRandom } from '../../support/bytes.ts'
 import { type FleetNode, fleetNode } from '../../support/fleet.ts'
 import { needsPostgres, type SharedPostgres, sharedPostgres } from '../../support/postgres-server.ts'
@@ -132,8 +133,8 @@ describe('a node that is lost with its disk', { timeout: 180_000, ...needsPostgr
       await expect(three.a.engine.nodes.forget('c')).rejects.toThrow('with the cluster third on the node c')
       await three.restartOn('a')
       await three.b.engine.nodes.forget('c')
-      await expect.poll(() => membership(three.a, 2), PATIENCE).toBe('forgotten')
-      await expect.poll(async () => (await states())[onB.uploadId]?.[0], PATIENCE).toBe('pinned')
+      await settled([three.a.engine, three.b.engine])
+      expect(await membership(three.a, 2)).toBe('forgotten')
       expect(await states()).toMatchObject({
         [alone.uploadId]: ['failed', 'lost with node c'],
         [onB.uploadId]: ['pinned', null],
@@ -173,8 +174,9 @@ describe('a node that is lost with its disk', { timeout: 180_000, ...needsPostgr
       await three.a.engine.nodes.forget('c', { isReplaced: true })
       expect(await membership(three.a, 2)).toBe('forgetting')
       await three.c.start()
-      await expect.poll(() => membership(three.a, 2), PATIENCE).toBe('forgotten')
-      await expect.poll(async () => (await states())[onB.uploadId]?.[0], PATIENCE).toBe('pinned')
+      await settled([three.a.engine, three.b.engine, three.c.engine])
+      expect(await membership(three.a, 2)).toBe('forgotten')
+      expect((await states())[onB.uploadId]?.[0]).toBe('pinned')
       const nodes = await three.a.engine.nodes.list()
       expect(nodes.map(({ id, number, state, records }) => [id, number, state, records])).toEqual([
         ['a', 0, 'active', 0],
@@ -200,7 +202,8 @@ describe('a node that is lost with its disk', { timeout: 180_000, ...needsPostgr
       await three.c.stop()
       await three.restartOn('a')
       await three.a.engine.nodes.forget('c')
-      await expect.poll(() => membership(three.a, 2), PATIENCE).toBe('forgotten')
+      await settled([three.a.engine, three.b.engine])
+      expect(await membership(three.a, 2)).toBe('forgotten')
       for (const { uploadId } of uploads) expect((await states())[uploadId]?.[0]).toBe('failed')
       await three.a.engine.pins.remove(removed.cid, { account, cluster: 'third' })
 
@@ -246,7 +249,8 @@ describe('a node that is lost with its disk', { timeout: 180_000, ...needsPostgr
       await three.c.stop()
       await three.a.engine.nodes.forget('c', { isReplaced: true })
       const c = await three.returned('c', dataDir, 'c')
-      await expect.poll(() => membership(three.a, 2), PATIENCE).toBe('forgotten')
+      await settled([three.a.engine, three.b.engine, c.engine])
+      expect(await membership(three.a, 2)).toBe('forgotten')
       expect(await states()).toEqual({ [uploadId]: ['pinned', null] })
       await expect.poll(() => readFrom(three.a, { cid }), PATIENCE).toBe(200)
       await c.stop()

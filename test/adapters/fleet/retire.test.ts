@@ -84,12 +84,11 @@ describe('a node that retires', { timeout: 120_000, ...needsPostgres }, () => {
       await a.engine.nodes.retire('b', { to: 'a' })
       sizes.set((await upload(fleet, a, 'second', 'while it retires')).cid, 900)
       const usage = await query(database, 'SELECT pins, stored_bytes FROM accounts')
-      await expect
-        .poll(() => states(fleet), PATIENCE)
-        .toEqual([
-          ['a', 'active'],
-          ['b', 'retired'],
-        ])
+      await fleet.settled()
+      expect(await states(fleet)).toEqual([
+        ['a', 'active'],
+        ['b', 'retired'],
+      ])
       expect((await b.engine.stats()).roots.complete.count).toBe(0)
       expect(await query(database, 'SELECT pins, stored_bytes FROM accounts')).toEqual(usage)
       await b.engine.collect({ graceSeconds: 0 })
@@ -133,7 +132,8 @@ describe('a node that retires', { timeout: 120_000, ...needsPostgres }, () => {
         const usage = () => query(fleet.database, 'SELECT pins, stored_bytes FROM accounts ORDER BY 1')
         const before = await usage()
         await upload(fleet, a, 'second', 'lost', LARGE)
-        await expect.poll(() => states(fleet), PATIENCE).toContainEqual(['b', 'retired'])
+        await fleet.settled()
+        expect(await states(fleet)).toContainEqual(['b', 'retired'])
         expect([await read(a, cid), await usage()]).toEqual([[200, LARGE], before])
         expect(uncopied()).toHaveLength(1)
       },

@@ -49,7 +49,7 @@ describe('two nodes on one catalogue', needsPostgres, () => {
   }
 
   test('a restarted node drops content removed meanwhile', async () => {
-    await withFleet(await server.migrated(), async ({ a, b, key }) => {
+    await withFleet(await server.migrated(), async ({ a, b, key, settled }) => {
       const upload = async (through: FleetNode, seed: number): Promise<string> => {
         const body = formOf(bytes(1_500_000, seed), { cl: 'second' })
         return (await call(through, key, '/files', { method: 'POST', body })).json.cid
@@ -60,19 +60,21 @@ describe('two nodes on one catalogue', needsPostgres, () => {
       expect((await call(a, key, `/files/remove/${removed}`, { method: 'DELETE' })).status).toBe(200)
       expect((await fetch(`${a.url}/ipfs/${removed}`)).status).toBe(404)
       await b.start()
-      await expect.poll(() => collected(b)).toEqual([1, 3])
+      await settled()
+      expect(await collected(b)).toEqual([1, 3])
       expect((await b.engine.reconcile()).findings).toEqual([])
       expect(await upload(b, 2)).toBe(kept)
     })
   })
 
   test('a form that names its cluster after a large file arrives', async () => {
-    await withFleet(await server.migrated(), async ({ a, b, key }) => {
+    await withFleet(await server.migrated(), async ({ a, b, key, settled }) => {
       const content = bytes(1_500_000, 1)
       const send = async (fields: Record<string, string>, behind = true) =>
         await call(a, key, '/files', { method: 'POST', body: formOf(content, fields, behind) })
       const { status, json } = await send({ cl: 'second' })
       expect([status, json.status, json.clusterId]).toEqual([201, 'pinned', 'second'])
+      await settled()
       expect([await collected(a), await collected(b)]).toEqual([
         [0, 0],
         [1, 3],
@@ -123,7 +125,7 @@ describe('two nodes on one catalogue', needsPostgres, () => {
   })
 
   test('each uploads to, lists, reads and removes content of the other', async () => {
-    await withFleet(await server.migrated(), async ({ a, b, key }) => {
+    await withFleet(await server.migrated(), async ({ a, b, key, settled }) => {
       const uploads: Array<{ cid: string; at: FleetNode; content: Uint8Array }> = []
       const ways = [
         { through: a, at: a, size: 900, headers: { 'x-cluster': 'first' }, form: {} },
@@ -158,9 +160,8 @@ describe('two nodes on one catalogue', needsPostgres, () => {
         expect((await call(other, key, `/files/remove/${cid}`, { method: 'DELETE' })).status).toBe(200)
         expect((await fetch(`${other.url}/ipfs/${cid}`)).status).toBe(404)
       }
-      for (const node of [a, b]) {
-        await expect.poll(() => collected(node)).toEqual([0, 0])
-      }
+      await settled()
+      for (const node of [a, b]) expect(await collected(node)).toEqual([0, 0])
     })
   })
 
