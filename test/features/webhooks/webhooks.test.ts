@@ -3,6 +3,7 @@ import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { createEngine, type Engine, SCOPES } from '../../../src/index.ts'
+import { settled } from '../../../src/testing/index.ts'
 import { callApi } from '../../support/api-call.ts'
 import { ManualClock } from '../../support/manual-clock.ts'
 import { withDatabase } from '../../support/store-inspection.ts'
@@ -66,7 +67,7 @@ function withWorld(run: (world: World) => Promise<void>): Promise<void> {
   })
 }
 
-const eventsOf = (receiver: Receiver) => expect.poll(() => receiver.events.map(({ event }) => event))
+const eventsOf = (receiver: Receiver) => receiver.events.map(({ event }) => event)
 
 describe('a webhook', () => {
   test('receives each event once, signed with a secret that is stored encrypted', async () => {
@@ -77,9 +78,11 @@ describe('a webhook', () => {
       const { id, secret } = await one.hook(receiver.url)
       const cid = await one.upload('sent')
       await two.upload('not sent')
-      await eventsOf(receiver).toEqual(['pin:created'])
+      await settled(world.engine)
+      expect(eventsOf(receiver)).toEqual(['pin:created'])
       await world.engine.pins.remove({ account: one.account, cid })
-      await eventsOf(receiver).toEqual(['pin:created', 'pin:removed'])
+      await settled(world.engine)
+      expect(eventsOf(receiver)).toEqual(['pin:created', 'pin:removed'])
       const [created] = receiver.events
       expect(created).toMatchObject({ from: null, at: '2030-01-01T00:00:00.000Z' })
       expect(created?.record).toMatchObject({ cid, clusterId: 'cl0-global', status: 'pinned', expiresAt: null })
@@ -89,7 +92,7 @@ describe('a webhook', () => {
         expect(Number(seconds)).toBe(Math.floor(world.clock.now() / 1_000))
         expect(headers['content-type']).toBe('application/json')
       }
-      await expect.poll(async () => (await one.log(id)).map(row => row.state)).toEqual(['delivered', 'delivered'])
+      expect((await one.log(id)).map(row => row.state)).toEqual(['delivered', 'delivered'])
       await world.engine.stop()
       for (const file of ['holdfast.db', 'holdfast.db-wal']) {
         const bytes = await readFile(join(world.dataDir, file)).catch(() => Buffer.of())
@@ -105,13 +108,15 @@ describe('a webhook', () => {
       const { id } = await one.hook(receiver.url)
       receiver.answer = response => response.writeHead(500).end()
       await one.upload('sent')
-      await expect.poll(async () => (await one.log(id))[0]?.lastError).toBe('the receiver answered 500')
+      await settled(world.engine)
+      expect((await one.log(id))[0]?.lastError).toBe('the receiver answered 500')
       expect((await one.log(id))[0]).toMatchObject({ state: 'waiting', attempts: 1, lastStatus: 500 })
       await world.restart()
       expect(receiver.received.length).toBe(1)
       receiver.answer = response => response.writeHead(200).end('{}')
       world.clock.advance(10_000)
-      await expect.poll(async () => (await one.log(id))[0]?.state).toBe('delivered')
+      await settled(world.engine)
+      expect((await one.log(id))[0]?.state).toBe('delivered')
       expect(receiver.received.length).toBe(2)
       expect(receiver.received[1]?.body).toBe(receiver.received[0]?.body)
       const ids = receiver.received.map(({ headers }) => headers['holdfast-delivery'])
@@ -128,9 +133,10 @@ describe('a webhook', () => {
       const since = world.clock.now()
       await one.upload('sent')
       for (let attempts = 1; attempts <= 16; attempts++) {
-        await expect.poll(async () => (await one.log(id))[0]?.attempts).toBe(attempts)
-        await expect.poll(async () => (await one.log(id))[0]?.lastAttemptAt).toBe(iso(world.clock.now()))
-        const next = (await one.log(id))[0]?.nextAttemptAt
+        await settled(world.engine)
+        const [last] = await one.log(id)
+        expect(last).toMatchObject({ attempts, lastAttemptAt: iso(world.clock.now()) })
+        const next = last?.nextAttemptAt
         if (typeof next === 'string') world.clock.advance(Date.parse(next) - world.clock.now())
       }
       expect((await one.log(id))[0]).toMatchObject({ state: 'failed', lastError: 'the receiver answered 404' })
@@ -148,7 +154,8 @@ describe('a webhook', () => {
       receiver.answer = response => response.writeHead(307, { location: target.url }).end()
       await one.upload('sent')
       const problem = 'the receiver answered 307: redirects are not followed'
-      await expect.poll(async () => (await one.log(id))[0]?.lastError).toBe(problem)
+      await settled(world.engine)
+      expect((await one.log(id))[0]?.lastError).toBe(problem)
       expect(target.received).toEqual([])
     })
   })
@@ -164,7 +171,7 @@ describe('a webhook', () => {
       await two.hook(receiver.url)
       for (let i = 0; i < 70; i++) await one.upload(`queued ${i}`)
       await two.upload('sent')
-      await eventsOf(receiver).toEqual(['pin:created'])
+      await expect.poll(() => eventsOf(receiver)).toEqual(['pin:created'])
       expect(hanging.received.length).toBeLessThanOrEqual(2)
       world.clock.advance(10_000)
       const late = 'the receiver did not answer in time'
@@ -179,7 +186,8 @@ describe('a webhook', () => {
       const one = await world.actor('one')
       const { id } = await one.hook(receiver.url)
       await one.upload('sent')
-      await expect.poll(async () => (await one.log(id))[0]?.lastError).toBe('the receiver answered 500')
+      await settled(world.engine)
+      expect((await one.log(id))[0]?.lastError).toBe('the receiver answered 500')
       const left = (table: string): number =>
         withDatabase(world.dataDir, db => {
           return db.prepare<[], { count: number }>(`SELECT COUNT(*) AS count FROM ${table}`).get()?.count ?? -1
@@ -188,7 +196,8 @@ describe('a webhook', () => {
       // As if a session had made it: no removal of a key ends it.
       withDatabase(world.dataDir, db => db.prepare('UPDATE webhooks SET key_id = NULL').run())
       await world.engine.accounts.delete(one.account)
-      await expect.poll(() => [left('webhooks'), left('deliveries')]).toEqual([0, 0])
+      await settled(world.engine)
+      expect([left('webhooks'), left('deliveries')]).toEqual([0, 0])
       world.clock.advance(3_600_000)
       await world.restart()
       expect(receiver.received.length).toBe(1)
