@@ -3,6 +3,7 @@ import { CID } from 'multiformats/cid'
 import { describe, expect, test } from 'vitest'
 import { createEngine, type Engine, type EngineOptions, HoldfastError, type PinRecord } from '../../src/index.ts'
 import { identityOf } from '../../src/ipld/cid.ts'
+import { settled } from '../../src/testing/index.ts'
 import { pseudoRandom } from '../support/bytes.ts'
 import { viaGateway } from '../support/read-back.ts'
 import { withTempDir } from '../support/temp-dir.ts'
@@ -48,7 +49,8 @@ describe('an engine with a backend of the host program', () => {
         await engine.pins.remove({ account, cid, cluster: 'near' })
         expect((await viaGateway(engine, `/ipfs/${cid}`)).bytes.equals(CONTENT)).toBe(true)
         await engine.pins.remove({ account, cid })
-        await expect.poll(() => far.blockCount).toBe(0)
+        await settled(engine)
+        expect(far.blockCount).toBe(0)
       },
       { clusters, defaultCluster: 'near', backends: { far } },
     )
@@ -73,13 +75,10 @@ describe('an engine with a backend of the host program', () => {
         far.beforePin = () => undefined
         test.clock.advance(3_600_000)
         await test.restart()
-        await expect.poll(() => far.blockCount).toBe(3)
-        await expect
-          .poll(async () => {
-            const [{ record: now } = { record }] = await test.engine.pins.status({ account, cid: record.cid })
-            return now.status
-          })
-          .toBe('pinned')
+        await settled(test.engine)
+        expect(far.blockCount).toBe(3)
+        const [sent] = await test.engine.pins.status({ account, cid: record.cid })
+        expect(sent?.record.status).toBe('pinned')
       },
       { clusters, defaultCluster: 'near', backends: { far } },
     )

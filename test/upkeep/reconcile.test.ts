@@ -2,6 +2,7 @@ import { readdir, rm, truncate, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { createEngine, type Reconciled, restoreBackup } from '../../src/index.ts'
+import { settled } from '../../src/testing/index.ts'
 import { statusOf as remoteStatus, until, withTwoNodes } from '../clusters/remote-support.ts'
 import { randomFile } from '../pins/fetches/support/dags.ts'
 import { withNet } from '../pins/fetches/support/net.ts'
@@ -315,7 +316,8 @@ describe('lost content', () => {
       const [file = ''] = await filesIn(join(node.dataDir, 'blocks'))
       await rm(join(node.dataDir, 'blocks', file))
       expect((await engine.reconcile()).found).toEqual({ 'block-lost': 1 })
-      await expect.poll(async () => (await engine.pins.status({ account, cid }))[0]?.record.status).toBe('pinned')
+      await settled(engine)
+      expect((await engine.pins.status({ account, cid }))[0]?.record.status).toBe('pinned')
       expect(node.changes).toContain('pinned>pinning')
       expect((await engine.verify()).damaged).toEqual([])
       expect((await engine.reconcile()).found).toEqual({})

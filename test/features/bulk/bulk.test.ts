@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { SCOPES } from '../../../src/index.ts'
+import { settled } from '../../../src/testing/index.ts'
 import { auditPlans } from '../../contract/world.ts'
 import { callApi } from '../../support/api-call.ts'
 import { type TestEngine, withEngine } from '../../support/test-engine.ts'
@@ -153,9 +154,8 @@ describe('a job that deletes all that match', () => {
       world.clock.advance(UNDO_MS)
       const late = await client.ask('POST', `/jobs/${job.id}/undo`)
       expect([late.status, late.json.code]).toEqual([409, 'CONFLICT'])
-      let collected = 0
-      const collect = async () => (collected += (await world.engine.collect({ graceSeconds: 0 })).blocks)
-      await expect.poll(collect).toBe(60)
+      await settled(world.engine)
+      expect((await world.engine.collect({ graceSeconds: 0 })).blocks).toBe(60)
       expect(await readable(world, first?.cid ?? '')).toBe(404)
     })
   })
@@ -247,7 +247,8 @@ describe('a job of ids', () => {
       for (const path of [`/jobs/${job.id}`, '/jobs/none']) expect((await other.ask('GET', path)).status).toBe(404)
       expect((await other.ask('POST', `/jobs/${job.id}/undo`)).status).toBe(404)
       world.clock.advance(61 * MINUTE_MS)
-      await expect.poll(async () => (await client.ask('GET', `/jobs/${job.id}`)).status).toBe(404)
+      await settled(world.engine)
+      expect((await client.ask('GET', `/jobs/${job.id}`)).status).toBe(404)
     })
   })
 })

@@ -2,6 +2,7 @@ import { CID } from 'multiformats/cid'
 import { expect, test } from 'vitest'
 import { createEngine, type Engine, openReading } from '../../../src/index.ts'
 import type { NetworkNode } from '../../../src/network/network-node.ts'
+import { settled } from '../../../src/testing/index.ts'
 import { withNodes } from '../../network/support/node.ts'
 import { withStillNet } from '../../pins/fetches/support/net.ts'
 import { pseudoRandom } from '../../support/bytes.ts'
@@ -136,7 +137,8 @@ test('an upload of taken-down content is refused, except blocks of other roots',
     expect(await upload(engine, account, { 'sub/big': BIG, 'sub/small': SMALL, shared: SHARED })).toBe(bad)
     expect([await statusOf(engine, `${sub}/`), await statusOf(engine, small)]).toEqual([410, 410])
     await engine.takedowns.remove({ cid: bad })
-    await expect.poll(() => statusOf(engine, small)).toBe(410)
+    await settled(engine)
+    expect(await statusOf(engine, small)).toBe(410)
     expect([await statusOf(engine, `${bad}/shared`), await statusOf(engine, `${bad}/sub/small`)]).toEqual([200, 410])
   })
 })

@@ -2,6 +2,7 @@ import * as dagPb from '@ipld/dag-pb'
 import { UnixFS } from 'ipfs-unixfs'
 import { describe, expect, test } from 'vitest'
 import { CODEC } from '../../../src/ipld/cid.ts'
+import { settled } from '../../../src/testing/index.ts'
 import { planOf } from '../../support/plans.ts'
 import { EMPTY, storeSizes } from '../../support/store-inspection.ts'
 import {
@@ -42,13 +43,9 @@ describe('a DAG over the quota', () => {
       expect((await node.engine.pins.list({ account })).total).toBe(0)
       expect(await node.engine.pins.usage(account)).toEqual({ pins: 0, storedBytes: 0, keptBytes: 0 })
       expect(provider.blocks.total).toBeLessThan(dag.blocks.length)
-      // The attempt ends in the background.
-      await expect
-        .poll(async () => {
-          await node.engine.collect({ graceSeconds: 0 })
-          return storeSizes(node.dataDir)
-        })
-        .toEqual(EMPTY)
+      await settled(node.engine)
+      await node.engine.collect({ graceSeconds: 0 })
+      expect(await storeSizes(node.dataDir)).toEqual(EMPTY)
     }))
 
   test('fails after the request, without retry or stored blocks', () =>
@@ -64,12 +61,9 @@ describe('a DAG over the quota', () => {
       expect(status).toMatchObject({ nextAttemptAt: null, record: { status: 'failed' } })
       expect(status?.reason).toMatch(/^QUOTA_EXCEEDED: /)
       expect(status?.lastError).toMatch(/^QUOTA_EXCEEDED: /)
-      await expect
-        .poll(async () => {
-          await node.engine.collect({ graceSeconds: 0 })
-          return storeSizes(node.dataDir)
-        })
-        .toEqual({ ...EMPTY, records: 1 })
+      await settled(node.engine)
+      await node.engine.collect({ graceSeconds: 0 })
+      expect(await storeSizes(node.dataDir)).toEqual({ ...EMPTY, records: 1 })
       // Content within the quota is still accepted.
       const fits = randomFile(10, 1_000, 'fits')
       for (const block of fits.blocks) provider.blocks.put(block)

@@ -3,6 +3,7 @@ import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { createEngine, type EngineOptions, HoldfastError, isHoldfastError } from '../../../src/index.ts'
+import { settled } from '../../../src/testing/index.ts'
 import { FetchingCluster } from '../../clusters/fetching-cluster.ts'
 import { MemoryCluster } from '../../clusters/memory-cluster.ts'
 import { collect } from '../../support/bytes.ts'
@@ -59,7 +60,8 @@ describe('a pin by CID into an external cluster', () => {
       const { provider, node, pin, statusNow } = await nodeWith(far, net)
       const { record, created } = await pin()
       expect([created, record.size]).toEqual([true, tree.size])
-      await expect.poll(() => statusNow()).toBe('pinned')
+      await settled(node.engine)
+      expect(await statusNow()).toBe('pinned')
       expect([far.blockCount, provider.blocks.total]).toEqual([tree.blocks.length, tree.blocks.length])
       expect(await storedBytes(node, node.account)).toBe(chargeIn(tree))
     }))
@@ -113,7 +115,8 @@ describe('a pin by CID into an external cluster', () => {
       await isAsked
       await node.engine.pins.remove({ account: node.account, cid })
       resolve()
-      await expect.poll(() => far.held.size).toBe(0)
+      await settled(node.engine)
+      expect(far.held.size).toBe(0)
       expect(await statusNow()).toBeUndefined()
     }))
 })
@@ -144,7 +147,8 @@ describe('an external cluster that fetches by itself', () => {
       expect(verified.damaged).toEqual([])
 
       await engine.pins.remove({ account, cid })
-      await expect.poll(() => far.held.size).toBe(0)
+      await settled(engine)
+      expect(far.held.size).toBe(0)
       await engine.collect({ graceSeconds: 0 })
       expect([filesHere(node), await storedBytes(node, account)]).toEqual([0, 0])
     }))
@@ -156,7 +160,8 @@ describe('an external cluster that fetches by itself', () => {
       const { provider, node, pin, statusNow } = await nodeWith(far, net)
       const account = await node.newAccount('roomy')
       await pin(account)
-      await expect.poll(() => statusNow(account)).toBe('pinned')
+      await settled(node.engine)
+      expect(await statusNow(account)).toBe('pinned')
       expect(far.jobs).toEqual([{ byItself: false, origins: [] }])
       expect(provider.blocks.total).toBe(tree.blocks.length)
     }))
@@ -172,8 +177,8 @@ describe('an external cluster that fetches by itself', () => {
       const [small, roomy] = [await node.newAccount('small'), await node.newAccount('roomy')]
       await pin(roomy)
       await pin(small).catch(() => undefined)
-      await expect.poll(() => statusNow()).toBe('pinned')
-      await expect.poll(() => statusNow(roomy)).toBe('pinned')
+      await settled(node.engine)
+      expect([await statusNow(), await statusNow(roomy)]).toEqual(['pinned', 'pinned'])
       expect(await statusNow(small)).not.toBe('pinned')
       expect(provider.blocks.total).toBe(tree.blocks.length)
       expect(far.jobs.map(({ byItself }) => byItself)).toEqual([true, false])
@@ -189,7 +194,8 @@ describe('an external cluster that fetches by itself', () => {
       await expect.poll(() => far.jobs.length).toBe(1)
       expect(await statusNow()).toBe('pinning')
       await node.engine.pins.remove({ account: node.account, cid })
-      await expect.poll(() => far.unpins).toBe(1)
+      await settled(node.engine)
+      expect(far.unpins).toBe(1)
       expect([await statusNow(), far.held.size]).toEqual([undefined, 0])
     }))
 
@@ -204,7 +210,8 @@ describe('an external cluster that fetches by itself', () => {
       expect((await pin()).record.status).toBe('failed')
       await node.restart()
       node.clock.advance(61_000)
-      await expect.poll(() => statusNow()).toBe('pinned')
+      await settled(node.engine)
+      expect(await statusNow()).toBe('pinned')
       expect(provider.blocks.count(tree.root)).toBeLessThanOrEqual(2)
       expect(far.jobs.every(({ byItself }) => byItself)).toBe(true)
       expect(await storedBytes(node, node.account)).toBe(chargeIn(tree))
@@ -218,10 +225,10 @@ describe('an external cluster that fetches by itself', () => {
       for (let attempts = 1; attempts < 10; attempts++) {
         expect([far.jobs.length, far.unpins]).toEqual([attempts, 0])
         node.clock.advance(3_700_000)
-        await expect.poll(async () => (await status())?.attempts).toBe(attempts + 1)
-        await expect.poll(async () => (await status())?.record.status).toBe('failed')
+        await settled(node.engine)
+        expect(await status()).toMatchObject({ attempts: attempts + 1, record: { status: 'failed' } })
       }
-      await expect.poll(() => far.unpins).toBe(1)
+      expect(far.unpins).toBe(1)
       expect(await status()).toMatchObject({ nextAttemptAt: null, attempts: 10 })
       expect((await status())?.lastError).toContain('it finds nobody who has it')
     }))
@@ -253,7 +260,8 @@ describe('an external cluster that fetches by itself', () => {
       expect([...far.held.values()].map(({ blocks }) => blocks.size)).toEqual([tree.blocks.length])
       expect(await storedBytes(node, node.account)).toBe(chargeIn(tree))
       await engine.pins.remove({ account: node.account, cid })
-      await expect.poll(() => far.held.size).toBe(0)
+      await settled(engine)
+      expect(far.held.size).toBe(0)
     }))
 
   test('unpins content over the quota when its plan gets a limit', () =>
@@ -265,7 +273,8 @@ describe('an external cluster that fetches by itself', () => {
         if (far.sized === 1) await node.engine.accounts.setPlan(node.account, 'small')
       }
       await expect(pin()).rejects.toMatchObject({ code: 'QUOTA_EXCEEDED' })
-      await expect.poll(() => far.held.size).toBe(0)
+      await settled(node.engine)
+      expect(far.held.size).toBe(0)
       expect([await statusNow(), await storedBytes(node, node.account)]).toEqual([undefined, 0])
     }))
 

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import { settled } from '../../../src/testing/index.ts'
 import { planOf } from '../../support/plans.ts'
 import { EMPTY, storeSizes } from '../../support/store-inspection.ts'
 import { bytesIn, chargeIn, directoryOf, leaf, randomFile } from './support/dags.ts'
@@ -80,7 +81,8 @@ describe('a pin that is removed during its fetch', () => {
       const timelock = new Date(node.clock.now() + 3_600_000).toISOString()
       await node.engine.pins.pin({ account, cid: dag.root.toString(), timelock })
       node.clock.advance(3_601_000)
-      await expect.poll(() => collected(node)).toEqual(EMPTY)
+      await settled(node.engine)
+      expect(await collected(node)).toEqual(EMPTY)
     }))
 })
 
