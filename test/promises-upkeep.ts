@@ -8,6 +8,7 @@ const writeQueue = 'test/storage/write-queue.test.ts'
 const takedownTest = 'test/gateway/policy/takedowns.test.ts'
 const storeWatch = 'test/content/store-watch.test.ts'
 const rate = 'test/upkeep/verification-rate.test.ts'
+const settled = 'test/testing/settled.test.ts'
 
 /** Promises of reconciliation and of verification by itself. */
 export const upkeepPromises: readonly KeptPromise[] = [
@@ -339,5 +340,19 @@ export const upkeepPromises: readonly KeptPromise[] = [
     find: 'Math.min(bytesPerSecond ?? Number.POSITIVE_INFINITY, ',
     replace: 'Math.max(0, ',
     test: { file: rate, name: 'never exceeds the given one' },
+  },
+  {
+    promise: 'settled waits for jobs that are due or run',
+    file: 'src/jobs/job-runner.ts',
+    find: 'this.#running.size > 0 || isPast(await kind.nextDue(), clock.now())',
+    replace: 'false',
+    test: { file: settled, name: 'names what still runs' },
+  },
+  {
+    promise: 'settled waits for what nodes leave to each other',
+    file: 'src/wiring/node-work-module.ts',
+    find: 'unsettled([shared?.changes, ...works])',
+    replace: 'unsettled([])',
+    test: { file: settled, name: 'are named with what is left to them' },
   },
 ]
