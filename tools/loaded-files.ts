@@ -1,5 +1,5 @@
 // Counts the files that a program loads to embed an engine, with one upload and one simulated hour.
-// The flag `--dist` counts those of the built package.
+// The flag `--dist` counts those of the built package, without other packages in it.
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { registerHooks } from 'node:module'
 import { tmpdir } from 'node:os'
@@ -19,7 +19,7 @@ const loaded = new Set<string>()
 registerHooks({
   load: (url, context, next) => {
     const path = url.startsWith('file:') ? relative(root, fileURLToPath(url)) : ''
-    if (/^(dist\/)?(src|adapters)\//.test(path)) loaded.add(path)
+    if (/^(dist\/)?(src|adapters)\/(?!packages\/)/.test(path)) loaded.add(path)
     return next(url, context)
   },
 })

@@ -25,8 +25,9 @@ test('the built library has bundled packages in itself, and imports all others',
       'src/network/one.js': "import { multiaddr } from '@multiformats/multiaddr'\nimport { three } from '../three.js'",
       'src/two.js': "import { murmur364 } from '@multiformats/murmur3'\nimport { three } from './three.js'",
       'src/three.js': "import { CID } from 'multiformats/cid'",
+      'adapters/remote/four.js': "import { Value } from 'typebox/value'\nimport { three } from '../../src/three.js'",
     }
-    const uses = { one: '[multiaddr, three]', two: '[murmur364, three]', three: 'CID' }
+    const uses = { one: '[multiaddr, three]', two: '[murmur364, three]', three: 'CID', four: '[Value, three]' }
     for (const [path, text] of Object.entries(modules)) {
       mkdirSync(dirname(join(dist, path)), { recursive: true })
       const name = basename(path, '.js') as keyof typeof uses
@@ -35,13 +36,13 @@ test('the built library has bundled packages in itself, and imports all others',
     const untouched = readFileSync(join(dist, 'src/three.js'), 'utf8')
     const bundled = await bundlePackages(dist, ROOT)
     expect(bundled.some(id => id.includes('@multiformats/multiaddr'))).toBe(true)
-    const texts = globSync('src/**/*.js', { cwd: dist }).map(path => readFileSync(join(dist, path), 'utf8'))
+    const texts = globSync('**/*.js', { cwd: dist }).map(path => readFileSync(join(dist, path), 'utf8'))
     const imported = texts.flatMap(text =>
       [...text.matchAll(/^import .* from ['"]([^'"]+)['"]/gm)].map(([, id = '']) => id),
     )
     expect(imported).toContain('../three.js')
     expect(imported).toContain('multiformats/cid')
-    expect(imported.filter(id => /multiaddr|libp2p/.test(id) && !id.startsWith('.'))).toEqual([])
+    expect(imported.filter(id => /multiaddr|libp2p|typebox/.test(id) && !id.startsWith('.'))).toEqual([])
     expect(readFileSync(join(dist, 'src/three.js'), 'utf8')).toBe(untouched)
   }, CACHE)
 })
