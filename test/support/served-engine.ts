@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { serverAdapters } from '../../adapters/cli/server-adapters.ts'
 import { createServer } from '../../adapters/node-http/index.ts'
-import { createEngine, type EngineConfig, SCOPES } from '../../src/index.ts'
+import { createEngine, type EngineConfig, type EngineOptions, SCOPES } from '../../src/index.ts'
 import { newDirectory } from './new-database.ts'
 
 /** An engine in this process behind an HTTP server, with an owner and a key. */
@@ -14,7 +14,10 @@ export interface ServedEngine extends AsyncDisposable {
 }
 
 /** Starts an engine and its server. The caller disposes of both. */
-export async function serveEngine(dataDir: string, config: EngineConfig = {}): Promise<ServedEngine> {
+export async function serveEngine(
+  dataDir: string,
+  config: EngineConfig & Pick<EngineOptions, 'clock'> = {},
+): Promise<ServedEngine> {
   const engine = await createEngine({ ...serverAdapters, ...config, dataDir: newDirectory(dataDir) })
   const server = createServer(engine)
   server.listen(0, '127.0.0.1')

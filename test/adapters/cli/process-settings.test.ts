@@ -55,7 +55,7 @@ describe('a restart with settings', () => {
 })
 
 describe('a server from the sources', needs(hasProc, 'there is no /proc'), () => {
-  test('has the settings of its start', { timeout: 60_000 }, () =>
+  test('has the settings of its start', { timeout: 180_000 }, () =>
     withTempDir(async dir => {
       const server = await ServerProcess.start(join(dir, 'data'), [], {}, undefined, [], undefined, SOURCES)
       const variables = readFileSync(`/proc/${server.pid}/environ`, 'utf8').split('\0')
@@ -67,7 +67,7 @@ describe('a server from the sources', needs(hasProc, 'there is no /proc'), () =>
 })
 
 describe('system calls of a server', needs(canTrace, 'there is no strace, or it may not trace'), () => {
-  test('writes nothing outside its data directory', { timeout: 60_000 }, () =>
+  test('writes nothing outside its data directory', { timeout: 180_000 }, () =>
     withTempDir(async dir => {
       const dataDir = join(dir, 'data')
       await traced(dir, ['serve', '--port', '0', '--gateway-port', '0', '--data-dir', dataDir])

@@ -9,7 +9,7 @@ const CHILD = join(import.meta.dirname, '../../support/stalling-child.ts')
 
 describe('the watch of the event loop', () => {
   test('logs and counts stalls with their cause, in microtasks too', async () => {
-    const { stdout, stderr } = await promisify(execFile)(process.execPath, [CHILD], { timeout: 30_000 })
+    const { stdout, stderr } = await promisify(execFile)(process.execPath, [CHILD], { timeout: 85_000 })
     expect(stderr).toBe('')
     const works = ['GET /files/:in-microtasks', 'GET /files/:at-once']
     const logged = stdout.split('\n').flatMap(line => (line.startsWith('{') ? [JSON.parse(line)] : []))

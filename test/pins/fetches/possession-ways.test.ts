@@ -9,7 +9,7 @@ import { viaGateway } from '../../support/read-back.ts'
 import { withDatabase } from '../../support/store-inspection.ts'
 import { withEngine } from '../../support/test-engine.ts'
 import { directoryOf, fileOf, leaves } from './support/dags.ts'
-import { type Node, quick, withNet } from './support/net.ts'
+import { type Node, quick, withNet, withStillNet } from './support/net.ts'
 
 const OWNER = 4_711
 const secretParts = leaves(4, 30_000, 'a secret of four parts')
@@ -105,7 +105,7 @@ describe('a folder with a file that another account keeps', () => {
 
 describe('a fetch that is resumed', () => {
   test('keeps the blocks that it got, and adopts none of another account', () =>
-    withNet(async net => {
+    withStillNet(async net => {
       const node = await net.node({ pin: { ...quick, waitSeconds: 0.01, stallSeconds: 60 } })
       await keep(node, await net.provider(secret.blocks))
       if (folder === undefined) throw new Error('the bait has no block')
