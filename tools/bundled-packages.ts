@@ -5,7 +5,7 @@ import { rolldown } from 'rolldown'
 /** Packages that npm would install with 800 others, and a mobile framework. */
 const REPLACED =
   /^(helia|file-type|html-encoding-sniffer|ipfs-unixfs|ipfs-unixfs-importer|@(helia|libp2p|multiformats)\/[^/]+)$/
-/** Packages that the build puts into the library. Of TypeBox it imports hundreds of modules, which takes 0.3 seconds. */
+/** Packages that the build puts into the library. TypeBox has hundreds of modules, whose import takes 0.3 seconds. */
 const isBundled = (name: string): boolean => name === 'typebox' || REPLACED.test(name)
 /** Rooms of the library that import bundled packages. The command line has a bundle of its own. */
 const ROOMS = 'src,adapters/{holdfast,ipfs-cluster,kubo,remote}'
@@ -15,7 +15,7 @@ export interface Metadata {
   devDependencies: Record<string, string>
 }
 
-/** Returns the metadata of the published package. Of the bundled packages, only the types of TypeBox are needed. */
+/** Returns the metadata of the published package. It needs the types of TypeBox, but no code of a bundled package. */
 export function published<Package extends Metadata>(metadata: Package): Package {
   const isReplaced = ([name]: [string, string]): boolean => REPLACED.test(name)
   const all = Object.entries(metadata.dependencies)
