@@ -55,7 +55,7 @@ beforeAll(async () => {
   } finally {
     await world.close()
   }
-}, 60_000)
+}, 180_000)
 
 /** Returns the route of a request, or the code of the error if none matches. */
 function rowOf({ method, path }: Exchange): (typeof rows)[number] | 'NOT_FOUND' | 'METHOD_NOT_ALLOWED' | 'VALIDATION' {
