@@ -73,7 +73,7 @@ export const OWNER_CALLS = {
   'verify.0': 'onProgress signal',
   'takedowns.0': 'after limit signal',
   'takeDown.0': 'cid path reason status',
-  'liftTakedown.0': 'cid path',
+  'liftTakedown.0': 'at cid path reason status',
   'jobs.0': 'after limit signal',
   'retireNode.1': 'to',
   'forgetNode.1': 'isReplaced',

@@ -57,6 +57,7 @@ export type {
   Failure,
   HistorySample,
   KnownNode,
+  LiftedTakedown,
   LostRecord,
   ManagedAccount,
   NewTakedown,

@@ -66,10 +66,11 @@ test('collects garbage, and follows a verification', async () => {
 test('takes content down, and lifts it', async () => {
   const { cid } = await client.files.upload('unlawful')
   await client.owner.takeDown({ cid, path: 'a/b', reason: 'a claim', status: 451 })
-  expect((await client.owner.takedowns()).rows).toMatchObject([{ cid, path: 'a/b', status: 451, reason: 'a claim' }])
-  const misspelt = client.owner.liftTakedown({ cid, pat: 'a/b' } as Parameters<typeof client.owner.liftTakedown>[0])
-  await expect(misspelt).rejects.toMatchObject({ message: 'liftTakedown: unknown key pat, did you mean path?' })
-  await client.owner.liftTakedown({ cid, path: 'a/b' })
+  const { rows } = await client.owner.takedowns()
+  expect(rows).toMatchObject([{ cid, path: 'a/b', status: 451, reason: 'a claim' }])
+  const misspelt = client.owner.liftTakedown({ cid, pth: 'a/b' } as Parameters<typeof client.owner.liftTakedown>[0])
+  await expect(misspelt).rejects.toMatchObject({ message: 'liftTakedown: unknown key pth, did you mean path?' })
+  for (const row of rows) await client.owner.liftTakedown(row)
   expect((await client.owner.takedowns()).rows).toEqual([])
 })
 
