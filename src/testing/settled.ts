@@ -19,9 +19,7 @@ const LOOK_EVERY_MS = 5
  * clock of the engine. Work that waits for a later time or a retry counts as settled.
  *
  * @throws Error that names what still runs or is due
- * @example
- * await engine.pins.remove(cid)
- * await settled(engine)
+ * @example await settled(engine)
  */
 export async function settled(
   engines: Engine | readonly Engine[],

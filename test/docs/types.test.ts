@@ -54,7 +54,7 @@ const FUNCTIONS: Readonly<Record<string, readonly string[]>> = {
   ],
   'holdfast/opentelemetry': ['adapters/opentelemetry/index.ts'],
   'holdfast/postgres': ['adapters/postgres/index.ts'],
-  'holdfast/testing': ['src/testing/test-engine.ts'],
+  'holdfast/testing': ['src/testing/test-engine.ts', 'src/testing/settled.ts'],
 }
 /** Values that a program passes to an engine or a framework. */
 const ADAPTERS = ['holdfast', 'ipfsCluster', 'kubo', 'postgres']
