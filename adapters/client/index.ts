@@ -57,7 +57,6 @@ export type {
   Failure,
   HistorySample,
   KnownNode,
-  LiftedTakedown,
   LostRecord,
   ManagedAccount,
   NewTakedown,

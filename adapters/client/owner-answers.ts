@@ -140,9 +140,6 @@ export interface Takedown {
 /** Content to take down. */
 export type NewTakedown = Pick<Takedown, 'cid' | 'reason'> & Partial<Pick<Takedown, 'path' | 'status'>>
 
-/** A takedown to lift, by its CID and path. */
-export type LiftedTakedown = Pick<Takedown, 'cid'> & Partial<Takedown>
-
 /** A new takedown, and the nodes and threads that may still serve the content. */
 export interface TakenDown extends Takedown {
   pending: PendingNode[]

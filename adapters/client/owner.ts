@@ -8,7 +8,6 @@ import type {
   Collected,
   Failure,
   KnownNode,
-  LiftedTakedown,
   LostRecord,
   ManagedAccount,
   NewTakedown,
@@ -183,12 +182,11 @@ export class Owner {
   }
 
   /**
-   * Lifts a takedown, such as one of {@link takedowns}. `pending` names the nodes and threads that may still refuse the
-   * content.
+   * Lifts a takedown. `pending` names the nodes and threads that may still refuse the content.
    * @throws HoldfastError `NOT_FOUND`
    * @example await client.owner.liftTakedown({ cid })
    */
-  async liftTakedown({ cid, path }: LiftedTakedown): Promise<Pick<TakenDown, 'pending'>> {
+  async liftTakedown({ cid, path }: Pick<Takedown, 'cid'> & Partial<Takedown>): Promise<Pick<TakenDown, 'pending'>> {
     const options = { query: { path: path || undefined } }
     return { pending: [], ...(await this.#json<object>('DELETE', `/takedowns/${pathPart(cid, 'the CID')}`, options)) }
   }
