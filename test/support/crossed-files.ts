@@ -2,8 +2,7 @@ import assert from 'node:assert/strict'
 import { Session } from 'node:inspector/promises'
 import { relative, sep } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { systemClock } from '../../src/domain/clock.ts'
-import { type ServedEngine, serveEngine } from './served-engine.ts'
+import { type ServedEngine, serveEngine, withoutTimers } from './served-engine.ts'
 import { withTempDir } from './temp-dir.ts'
 
 /**
@@ -49,8 +48,7 @@ async function crossed(served: ServedEngine, request: (served: ServedEngine) => 
 }
 
 await withTempDir(async dataDir => {
-  // Background work is never due, so no walk passes its files.
-  await using served = await serveEngine(dataDir, { clock: { ...systemClock, after: () => () => undefined } })
+  await using served = await serveEngine(dataDir, { clock: withoutTimers })
   session.connect()
   await session.post('Profiler.enable')
   await session.post('Profiler.startPreciseCoverage', { callCount: true, detailed: false })

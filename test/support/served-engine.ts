@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { serverAdapters } from '../../adapters/cli/server-adapters.ts'
 import { createServer } from '../../adapters/node-http/index.ts'
+import { type Clock, systemClock } from '../../src/domain/clock.ts'
 import { createEngine, type EngineConfig, type EngineOptions, SCOPES } from '../../src/index.ts'
 import { newDirectory } from './new-database.ts'
 
@@ -12,6 +13,9 @@ export interface ServedEngine extends AsyncDisposable {
   /** Give the command line the server's URL and the key. */
   readonly env: { readonly HOLDFAST_API: string; readonly HOLDFAST_API_KEY: string }
 }
+
+/** The time, at which no background work is ever due. Walks that are counted pass none of its files. */
+export const withoutTimers: Clock = { ...systemClock, after: () => () => undefined }
 
 /** Starts an engine and its server. The caller disposes of both. */
 export async function serveEngine(
