@@ -2,9 +2,15 @@ import { randomBytes } from 'node:crypto'
 import type { ListedRecord } from '../catalogue/records.ts'
 import type { PinRecord } from './pin-types.ts'
 
-/** Returns an unguessable, URL-safe id. Ids sort by creation time. */
+/** Time and number of the newest id of this process. */
+let [newest, number] = [0, 0]
+
+/** Returns an unguessable, URL-safe id. Ids sort by creation time; within a millisecond, in the order of the calls. */
 export function newUploadId(now: number): string {
-  return `${now.toString(36).padStart(9, '0')}${randomBytes(9).toString('base64url')}`
+  number = now === newest ? number + 1 : 0
+  newest = now
+  const order = [now.toString(36).padStart(9, '0'), number.toString(36).padStart(3, '0')].join('')
+  return `${order}${randomBytes(9).toString('base64url')}`
 }
 
 export function presentRecord(row: ListedRecord): PinRecord {
