@@ -141,7 +141,8 @@ const TITLES: Readonly<Record<string, string>> = { content: 'Content', pin: 'A p
 
 function Place({ route }: { route: PageRoute }) {
   const [top = 'content', second] = route.path
-  useEffect(() => {
+  // A normal effect runs after the paint, and would take the focus from an element that the user has reached since.
+  useLayoutEffect(() => {
     document.title = `${TITLES[top] ?? 'Not found'} – Holdfast`
     // The focused element disappeared together with the previous view.
     document.getElementById('main')?.focus({ preventScroll: true })

@@ -21,9 +21,11 @@ export function JobsView() {
   const { jobs } = useSession()
   const { followed, started } = useJobs()
   const title = useRef<HTMLHeadingElement>(null)
-  // The focused button disappeared together with its dialog.
+  const known = useRef(started)
+  // The focused button disappears together with its dialog, after the job has started. A new view has its own focus.
   useEffect(() => {
-    if (started !== null) title.current?.focus()
+    if (started !== known.current) title.current?.focus()
+    known.current = started
   }, [started])
   if (followed.length === 0) return null
   return html`<section class="card" aria-labelledby="jobs-title">

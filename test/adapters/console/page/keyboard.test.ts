@@ -31,6 +31,18 @@ describe('the keyboard in the console', inBrowser, () => {
       expect(await focused(page)).toBe('Choose files')
     }))
 
+  test('begins at the content of a new view, before the next key', () =>
+    signedIn(async ({ page }) => {
+      await page.getByRole('button', { name: 'Choose files' }).focus()
+      const inAccount = await page.evaluate(async () => {
+        const changed = new Promise(resolve => addEventListener('hashchange', resolve, { once: true }))
+        location.hash = '#/account'
+        await changed
+        return document.activeElement?.id
+      })
+      expect(inAccount).toBe('main')
+    }))
+
   test('shows its shortcuts, and can turn them off', () =>
     signedIn(async ({ page }) => {
       await press(page, '?')
