@@ -32,7 +32,7 @@ export function SelectionBar({ selecting, options, total }: SelectionBarProps) {
     const [first] = newest.uploads
     if (first === undefined) return clear()
     const createdBefore = new Date(Date.parse(first.createdAt) + 1)
-    setMatching({ ...filter, createdBefore, expected: newest.total })
+    setMatching({ ...filter, createdBefore, expected: newest.total }, selection)
   }
   const { matching } = selection
   const close = (): void => setAsked(null)
@@ -41,6 +41,9 @@ export function SelectionBar({ selecting, options, total }: SelectionBarProps) {
     clear()
   }
   const dialog = { selection, onClose: close, onStarted: jobs.add.bind(jobs), onDone: done }
+  // A dialog asks for the number of pins that are selected when it opens.
+  const act = (action: EditAction | 'delete', words: string, tone = '') =>
+    html`<button class=${`small ${tone}`} disabled=${isBusy} onClick=${() => setAsked(action)}>${words}</button>`
   return html`<div class="selection" role="region" aria-label="Selection">
     <span role="status">${matching === null ? `${plural(count, 'pin')} selected` : `All ${plural(count, 'matching pin')} selected`}${
       count === MOST_PICKED && matching === null && total > count && ', the most without “all that match”'
@@ -52,10 +55,8 @@ export function SelectionBar({ selecting, options, total }: SelectionBarProps) {
         html`<button class="plain small" disabled=${isBusy} onClick=${() => run(selectMatching)}>Select all ${plural(total, 'pin')} that match</button>`
       }
       <button class="plain small" onClick=${clear}>Clear</button>
-      <button class="small" onClick=${() => setAsked('rename')}>Rename…</button>
-      ${user.planDetails.timelock && html`<button class="small" onClick=${() => setAsked('timelock')}>Set end…</button>`}
-      ${clusters.length > 1 && html`<button class="small" onClick=${() => setAsked('cluster')}>Move…</button>`}
-      <button class="danger small" onClick=${() => setAsked('delete')}>Delete…</button>
+      ${act('rename', 'Rename…')} ${user.planDetails.timelock && act('timelock', 'Set end…')}
+      ${clusters.length > 1 && act('cluster', 'Move…')} ${act('delete', 'Delete…', 'danger')}
     </div>
     <${FieldProblem} text=${error} />
     ${

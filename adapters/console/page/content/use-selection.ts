@@ -8,7 +8,8 @@ export interface Selecting {
   /** @param isRange true to change all rows between this one and the last clicked one */
   toggle: (row: Picked, isOn: boolean, isRange: boolean) => void
   toggleAll: (isOn: boolean) => void
-  setMatching: (filter: JobFilter) => void
+  /** Selects all that match, unless the user has changed the given selection meanwhile. */
+  setMatching: (filter: JobFilter, from: Selection) => void
   clear: () => void
 }
 
@@ -27,7 +28,7 @@ export function useSelection(rows: readonly Picked[]): Selecting {
       last.current = row.uploadId
     },
     toggleAll: isOn => setSelection(pick(base(), rows, isOn)),
-    setMatching: filter => setSelection({ picked: new Map(), matching: filter }),
+    setMatching: (filter, from) => setSelection(now => (now === from ? { picked: new Map(), matching: filter } : now)),
     clear: () => setSelection(NOTHING),
   }
 }

@@ -1,4 +1,4 @@
-import type { Page } from 'playwright-core'
+import type { Page, Route } from 'playwright-core'
 import { describe, expect, test } from 'vitest'
 import { inBrowser } from '../../../support/browser.ts'
 import { type ConsoleServer, fillInKey } from '../../../support/console-server.ts'
@@ -82,6 +82,7 @@ describe('a selection of pins in the console', inBrowser, () => {
       await fill(page, server, 30)
       await box(page, 'pin 30').click()
       await bar(page).getByRole('button', { name: 'Select all 30 pins that match' }).click()
+      await bar(page).getByText('All 30 matching pins selected').waitFor()
       await box(page, 'pin 29').click()
       await bar(page).getByText('24 pins selected').waitFor()
       await page.getByRole('button', { name: 'Next' }).click()
@@ -89,6 +90,22 @@ describe('a selection of pins in the console', inBrowser, () => {
       await bar(page).getByText('25 pins selected').waitFor()
       await page.getByLabel('Kind').selectOption('Files')
       await expect.poll(() => bar(page).count()).toBe(0)
+    }))
+
+  test('stays as chosen while the pins that match are counted', () =>
+    signedIn(async ({ page, server }) => {
+      await fill(page, server, 30)
+      await box(page, 'pin 30').click()
+      const asked = Promise.withResolvers<Route>()
+      await page.route('**/users/me/uploads?*', asked.resolve)
+      await bar(page).getByRole('button', { name: 'Select all 30 pins that match' }).click()
+      const count = await asked.promise
+      expect(await bar(page).getByRole('button', { name: 'Delete…' }).isDisabled()).toBe(true)
+      await box(page, 'pin 28').click()
+      await bar(page).getByText('2 pins selected').waitFor()
+      await count.continue()
+      await bar(page).getByRole('button', { name: 'Delete…' }).click()
+      await page.getByRole('button', { name: 'Delete 2 pins' }).waitFor()
     }))
 
   test('is made, deleted and restored by keyboard alone', () =>
