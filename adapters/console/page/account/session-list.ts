@@ -21,7 +21,7 @@ export function SessionList() {
   return html`<section class="card" aria-labelledby="sessions-title">
     <div class="buttons spread">
       <h2 id="sessions-title">Sessions</h2>
-      <button class="small" onClick=${() => end(() => client.sessions.endOthers(), 'All other sessions have ended')}>End all others</button>
+      <button class="small" disabled=${action.isBusy} onClick=${() => end(() => client.sessions.endOthers(), 'All other sessions have ended')}>End all others</button>
     </div>
     <${FieldProblem} text=${error ?? action.error} />
     <div class="list"><table class="stacked">
@@ -34,7 +34,7 @@ export function SessionList() {
           <td class="age" data-label="Ends">${formatAge(expiresAt, now)}</td>
           <td class="number">${
             !current &&
-            html`<button class="small" aria-label=${`End the session of ${formatInstant(createdAt)}`}
+            html`<button class="small" disabled=${action.isBusy} aria-label=${`End the session of ${formatInstant(createdAt)}`}
               onClick=${() => end(() => client.sessions.end(id), 'The session has ended')}>End</button>`
           }</td>
         </tr>`,

@@ -1,4 +1,4 @@
-import { useState } from 'preact/hooks'
+import { useRef, useState } from 'preact/hooks'
 import type { ManagedAccount } from '../../../client/index.ts'
 import { type Secret, SecretDialog } from '../account/secret-dialog.ts'
 import { html } from '../markup.ts'
@@ -28,8 +28,13 @@ export function AccountsView() {
   const [secret, setSecret] = useState<Secret | null>(null)
   const [deleted, setDeleted] = useState<ManagedAccount | null>(null)
   const { run, error: changeError } = useAction()
+  const last = useRef<Promise<unknown>>(Promise.resolve())
+  // A click during a change is not lost: its change waits.
+  const inTurn = (act: () => Promise<unknown>): void => {
+    last.current = last.current.then(() => run(act))
+  }
   const change = (act: () => Promise<unknown>, words: string): void =>
-    void run(async () => {
+    inTurn(async () => {
       await act()
       notify({ text: words })
       reload()
@@ -66,7 +71,7 @@ export function AccountsView() {
           )}
         onEndSessions=${({ id, email }: ManagedAccount) =>
           change(() => client.owner.endSessions(id), `All sessions of ${email} have ended`)}
-        onLink=${(account: ManagedAccount) => void run(() => link(account))} />
+        onLink=${(account: ManagedAccount) => inTurn(() => link(account))} />
       <${Pager} page=${page} pages=${value.pagination.totalPages} onPage=${setPage} />`
     }
     ${isMaking && html`<${NewAccountDialog} plans=${names} onClose=${() => setMaking(false)} onMade=${made} />`}

@@ -23,7 +23,7 @@ export function TakedownsView() {
     signal => client.owner.takedowns({ after: pages.after, signal }),
     [client, pages.after],
   )
-  const { run, error: liftError } = useAction()
+  const { run, isBusy, error: liftError } = useAction()
   const lift = (takedown: Takedown) => (): void =>
     void run(async () => {
       const { pending } = await client.owner.liftTakedown(takedown)
@@ -36,13 +36,19 @@ export function TakedownsView() {
       <h2 id="takedowns-title">Taken down</h2>
       <${FieldProblem} text=${error ?? liftError} />
       ${value?.rows.length === 0 && html`<p class="empty">No takedowns.</p>`}
-      ${value !== undefined && value.rows.length > 0 && html`<${Table} rows=${value.rows} lift=${lift} />`}
+      ${value !== undefined && value.rows.length > 0 && html`<${Table} rows=${value.rows} lift=${lift} isBusy=${isBusy} />`}
       <div class="buttons">${pages.buttons(value?.next)}</div>
     </section>
   </div>`
 }
 
-function Table({ rows, lift }: { rows: readonly Takedown[]; lift: (takedown: Takedown) => () => void }) {
+interface TableProps {
+  rows: readonly Takedown[]
+  lift: (takedown: Takedown) => () => void
+  isBusy: boolean
+}
+
+function Table({ rows, lift, isBusy }: TableProps) {
   const now = useNow()
   return html`<div class="list"><table class="stacked">
     <thead><tr>
@@ -55,7 +61,7 @@ function Table({ rows, lift }: { rows: readonly Takedown[]; lift: (takedown: Tak
         <td class="name"><code>${cid}${path && `/${shownText(path)}`}</code><span class="under">${reason}</span></td>
         <td data-label="Answered">${status}</td>
         <td class="age" data-label="Since" title=${formatInstant(at)}>${formatAge(at, now)}</td>
-        <td><button class="small" aria-label=${`Serve again ${cid}`} onClick=${lift(takedown)}>Serve again</button></td>
+        <td><button class="small" disabled=${isBusy} aria-label=${`Serve again ${cid}`} onClick=${lift(takedown)}>Serve again</button></td>
       </tr>`
     })}</tbody>
   </table></div>`

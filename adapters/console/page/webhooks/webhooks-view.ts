@@ -56,7 +56,7 @@ interface TableProps {
 
 function WebhookTable({ webhooks, onShow, onRemoved }: TableProps) {
   const { client } = useSession()
-  const { run, error } = useAction()
+  const { run, isBusy, error } = useAction()
   const remove = async ({ id, url }: Webhook): Promise<void> => {
     if (!(await run(() => client.webhooks.remove(id)))) return
     notify({ text: `${url} is removed` })
@@ -77,7 +77,7 @@ function WebhookTable({ webhooks, onShow, onRemoved }: TableProps) {
           <td data-label="Waiting">${shownCount(webhook.waiting)}</td>
           <td><div class="buttons end">
             <button class="small" aria-label=${`Deliveries to ${webhook.url}`} onClick=${() => onShow(webhook)}>Deliveries</button>
-            <button class="small danger" aria-label=${`Remove ${webhook.url}`} onClick=${() => remove(webhook)}>Remove</button>
+            <button class="small danger" disabled=${isBusy} aria-label=${`Remove ${webhook.url}`} onClick=${() => remove(webhook)}>Remove</button>
           </div></td>
         </tr>`,
       )}</tbody>

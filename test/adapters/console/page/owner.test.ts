@@ -1,6 +1,6 @@
 import { open, readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import type { Page } from 'playwright-core'
+import type { Page, Route } from 'playwright-core'
 import { describe, expect, test } from 'vitest'
 import { HoldfastClient } from '../../../../adapters/client/index.ts'
 import { createEngine, SCOPES } from '../../../../src/index.ts'
@@ -125,6 +125,20 @@ describe('the owner’s part of the console', inBrowser, () => {
       await dialog.getByRole('button', { name: 'Delete the account' }).click()
       await expect.poll(() => row(page, 'new@example.org').count()).toBe(0)
       expect(await engine.accounts.find('new@example.org')).toBeUndefined()
+    }))
+
+  test('makes a change of an account after the one before', () =>
+    signedIn(async ({ page, server: { engine } }) => {
+      const { id } = await engine.accounts.create({ email: 'user@example.org', plan: 'free' })
+      await goTo(page, 'owner/accounts')
+      const asked = Promise.withResolvers<Route>()
+      await page.route('**/plan', asked.resolve)
+      await page.getByLabel('Plan of user@example.org').selectOption('premium')
+      const change = await asked.promise
+      await page.getByRole('button', { name: 'Disable user@example.org' }).click()
+      await change.continue()
+      await row(page, 'user@example.org').getByText('disabled', { exact: true }).waitFor()
+      expect(await engine.accounts.get(id)).toMatchObject({ plan: 'premium', disabled: true })
     }))
 
   test('ends all sessions of an account, but not its keys', () =>
