@@ -6,6 +6,8 @@ const pins = 'test/adapters/console/page/pins.test.ts'
 const account = 'test/adapters/console/page/account.test.ts'
 const contents = 'test/adapters/console/page/contents.test.ts'
 const keyboard = 'test/adapters/console/page/keyboard.test.ts'
+const owner = 'test/adapters/console/page/owner.test.ts'
+const selection = 'test/adapters/console/page/selection.test.ts'
 const states = (part: string, name: string) => ({ file: `test/adapters/console/page/states-${part}.test.ts`, name })
 
 /** Promises of the console to its users. */
@@ -185,5 +187,40 @@ export const pagePromises: readonly KeptPromise[] = [
       file: 'test/adapters/console/page/keyboard-tasks.test.ts',
       name: 'makes and revokes keys, tokens and webhooks',
     },
+  },
+  {
+    promise: 'a key pressed in a new view is not lost to a later move of the focus',
+    file: `${page}/app.ts`,
+    find: '  useLayoutEffect(() => {\n    document.title',
+    replace: '  useEffect(() => {\n    document.title',
+    test: { file: keyboard, name: 'begins at the content of a new view, before the next key' },
+  },
+  {
+    promise: 'a late answer replaces no newer selection',
+    file: `${page}/content/use-selection.ts`,
+    find: 'now === from',
+    replace: 'true',
+    test: { file: selection, name: 'stays as chosen while the pins that match are counted' },
+  },
+  {
+    promise: 'a dialog over a selection asks for all that it changes',
+    file: `${page}/content/selection-bar.ts`,
+    find: 'disabled=${isBusy} onClick=${() => setAsked(action)}',
+    replace: 'onClick=${() => setAsked(action)}',
+    test: { file: selection, name: 'stays as chosen while the pins that match are counted' },
+  },
+  {
+    promise: 'a change of an account is not lost during another one',
+    file: `${page}/owner/accounts-view.ts`,
+    find: 'last.current.then(() => run(act))',
+    replace: 'run(act)',
+    test: { file: owner, name: 'makes a change of an account after the one before' },
+  },
+  {
+    promise: 'the audit log is read again with the same filter',
+    file: `${page}/owner/audit-view.ts`,
+    find: '    setAsked(next)\n    // The same filter may match new entries.\n    reload()\n',
+    replace: '    setAsked(next)\n',
+    test: { file: owner, name: 'filters, pages and exports the audit log' },
   },
 ]

@@ -40,7 +40,7 @@ export function AuditView() {
   const [asked, setAsked] = useState(NOTHING_ASKED)
   const pages = useAfterPages('Newer', 'Older')
   const filter = filterOf(asked)
-  const { value, error, isLoading } = useLoad(
+  const { value, error, isLoading, reload } = useLoad(
     async signal => {
       let page = await client.owner.audit({ ...filter, after: pages.after, limit: ROWS, signal })
       for (let empty = 0; page.rows.length === 0 && page.next !== null && empty < MOST_EMPTY; empty++) {
@@ -53,6 +53,8 @@ export function AuditView() {
   const show = (next: Asked): void => {
     pages.reset()
     setAsked(next)
+    // The same filter may match new entries.
+    reload()
   }
   return html`<div class="stack">
     <${Filters} key=${asked.account} asked=${asked} onAsked=${show} />

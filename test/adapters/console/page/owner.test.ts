@@ -193,9 +193,10 @@ describe('the owner’s part of the console', inBrowser, () => {
       await page.getByRole('button', { name: 'Check all of it now' }).click()
       await page.getByText('1 block damaged').waitFor()
       // A check as slow as that of a large store.
-      const held = new Promise<void>(resolve => page.route('**/admin/v1/verify', () => resolve()))
+      const held = Promise.withResolvers<void>()
+      await page.route('**/admin/v1/verify', () => held.resolve())
       await page.getByRole('button', { name: 'Check all of it now' }).click()
-      await held
+      await held.promise
       await page.getByRole('progressbar', { name: 'Progress of the check' }).waitFor()
       await page.getByRole('button', { name: 'Cancel' }).click()
       await expect.poll(() => page.getByRole('progressbar').count()).toBe(0)
@@ -264,18 +265,27 @@ describe('the owner’s part of the console', inBrowser, () => {
       await page.getByRole('button', { name: 'Clear' }).click()
       await page.getByLabel('Outcome').selectOption('INVALID_API_KEY')
       await page.getByLabel('Outcome').press('Tab')
-      await page.getByRole('button', { name: 'Apply' }).click()
       // Failed sign-ins are written some seconds later.
       await expect
         .poll(
           async () => {
+            // A click aborts the load of the click before.
+            const answer = page.waitForResponse('**/admin/v1/audit?*')
             await page.getByRole('button', { name: 'Apply' }).click()
+            await answer
             return row(page, 'sign-in').allTextContents()
           },
           { interval: 500 },
         )
         .toEqual([expect.stringMatching(/owner@localhost.*stranger · 127\.0\.0\.1.*INVALID_API_KEY.*2 times/)])
       await expectGoodLooks(page, 'node-audit')
+      await page.getByRole('button', { name: 'Clear' }).click()
+      await page.getByLabel('Action').fill('key.create')
+      await page.getByLabel('Action').press('Enter')
+      await expect.poll(() => page.getByRole('row').count()).toBe(2)
+      await client.keys.create({ name: 'newer', scopes: ['files:read'] })
+      await page.getByLabel('Action').press('Enter')
+      await row(page, 'key.create').getByText('newer').waitFor()
       await page.getByLabel('Action').fill('no action')
       await page.getByLabel('Action').press('Enter')
       expect(await page.getByRole('alert').textContent()).toContain('Action must be one of')
