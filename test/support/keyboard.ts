@@ -3,11 +3,18 @@ import { expect } from 'vitest'
 
 /** Enough Tabs to pass every element of a page. */
 const MOST_TABS = 120
+/** Returns the name of an element as users know it. Runs in the page. */
+const NAME_OF = `one => (one.getAttribute('aria-label') ?? one.labels?.[0]?.textContent ?? one.textContent).replace(/\\s+/g, ' ').trim()`
+/** Names of the elements that Tab may reach now. */
+const REACHABLE = `(() => {
+  const inside = [...document.querySelectorAll('dialog[open]')].at(-1) ?? document
+  return [...inside.querySelectorAll('a[href], button, input, select, textarea, summary, [tabindex="0"]')]
+    .filter(one => !one.disabled && one.checkVisibility()).map(${NAME_OF})
+})()`
 /** Name of the focused element, and why a user would not see its focus. */
 const FOCUS = `(() => {
   const one = document.activeElement
-  const label = one.labels?.[0]?.textContent
-  const name = (one.getAttribute('aria-label') ?? label ?? one.textContent).replace(/\\s+/g, ' ').trim()
+  const name = (${NAME_OF})(one)
   const { top, bottom, left, right } = one.getBoundingClientRect()
   const { outlineStyle, outlineWidth } = getComputedStyle(one)
   const at = document.elementFromPoint((left + right) / 2, (top + bottom) / 2)
@@ -33,8 +40,11 @@ export class Keyboard {
     this.#page = page
   }
 
-  /** Presses Tab until the element with this name has the focus. Fails if a user would not see a focus on the way. */
+  /**
+   * Waits for an element with this name, and presses Tab until it has the focus. Fails if a user would not see its focus.
+   */
   async reach(name: string, key: 'Tab' | 'Shift+Tab' = 'Tab'): Promise<void> {
+    await expect.poll(() => this.#page.evaluate(REACHABLE), { message: `reaches “${name}”` }).toContain(name)
     const seen: string[] = []
     for (let tabs = 0; tabs < MOST_TABS; tabs++) {
       const focus = (await this.#page.evaluate(FOCUS)) as Focus

@@ -34,6 +34,8 @@ export async function expectGoodLooks(page: Page, name: string, isBusy = false):
       if (!isBusy) await page.locator('[aria-busy="true"]').first().waitFor({ state: 'detached' })
       // A bar that stays in the window would cover other parts in the middle of the page.
       await page.evaluate('scrollTo(0, 0)')
+      // The page moves an open menu when the browser tells it of the new size, which is before the next frame.
+      await page.evaluate('new Promise(requestAnimationFrame)')
       const state = `${name}-${width}-${colorScheme}`
       await takeScreenshot(page, state)
       const misplaced = (await page.evaluate(`[...${TOO_WIDE}, ...${OFF_CENTRE}]`)) as string[]
