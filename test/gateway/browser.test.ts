@@ -66,15 +66,15 @@ describe('the gateway in a browser', inBrowser, () => {
           await page.goto(`${base}${cid}`)
           expect(await page.locator('tbody tr').count()).toBe(awkward.length)
           await page.getByRole('link', { name: `${name}/`, exact: true }).click()
-          expect(await page.locator('h1').textContent()).toContain(name)
+          await expect.poll(() => page.locator('h1').textContent()).toContain(name)
           await page.getByRole('link', { name: `${name}.txt`, exact: true }).click()
-          expect(await page.locator('body').textContent()).toBe(`inside ${name}`)
+          await expect.poll(() => page.locator('body').textContent()).toBe(`inside ${name}`)
           await page.goBack()
           await page.getByRole('link', { name: '../', exact: true }).click()
-          expect(new URL(page.url()).pathname).toBe(`/ipfs/${cid}/`)
+          await expect.poll(() => new URL(page.url()).pathname).toBe(`/ipfs/${cid}/`)
         }
         await page.locator('.cid a').first().click()
-        expect(new URL(page.url()).pathname).toMatch(/^\/ipfs\/bafy\w+\/$/)
+        await expect.poll(() => new URL(page.url()).pathname).toMatch(/^\/ipfs\/bafy\w+\/$/)
         expect(dialogs).toEqual([])
       }),
     60_000,
@@ -147,7 +147,7 @@ describe('the gateway in a browser', inBrowser, () => {
         expect(new URL(page.url()).host).toBe(`${cid}.ipfs.${HOST}:${port}`)
         expect(await page.title()).toBe('ran')
         await page.getByRole('link', { name: 'old' }).click()
-        expect(await page.locator('h1').textContent()).toBe('moved here')
+        await expect.poll(() => page.locator('h1').textContent()).toBe('moved here')
         expect(new URL(page.url()).pathname).toBe('/new/page.html')
         const missing = await page.goto(`http://${cid}.ipfs.${HOST}:${port}/nothing/here`)
         expect(missing?.status()).toBe(404)

@@ -61,6 +61,7 @@ describe('a kept sign-in that is 15 minutes old', inBrowser, () => {
       await page.reload()
       clock.advance(16 * 60_000)
       await makeKey(page, server, 'made')
+      await dialog(page).waitFor()
       await expectGoodLooks(page, 'proof-key')
       // The keyboard alone is enough, and Escape does nothing.
       expect(await page.evaluate('document.activeElement.type')).toBe('password')
@@ -111,9 +112,11 @@ describe('a kept sign-in that is 15 minutes old', inBrowser, () => {
         await page.getByRole('button', { name: 'Sign out' }).waitFor()
         clock.advance(16 * 60_000)
         await makeKey(page, server, 'made')
+        const confirm = dialog(page).getByRole('button', { name: 'Confirm with the test' })
+        await confirm.waitFor()
         await expectGoodLooks(page, 'proof-provider')
         const opened = context.waitForEvent('page')
-        await dialog(page).getByRole('button', { name: 'Confirm with the test' }).click()
+        await confirm.click()
         const other = await opened
         await other.getByText('You are confirmed. Close this tab').waitFor()
         expect(await other.evaluate('sessionStorage.length')).toBe(0)
@@ -124,7 +127,7 @@ describe('a kept sign-in that is 15 minutes old', inBrowser, () => {
         clock.advance(16 * 60_000)
         provider.user = { sub: 'mallory' }
         await makeKey(page, server, 'never')
-        await dialog(page).getByRole('button', { name: 'Confirm with the test' }).click()
+        await confirm.click()
         await dialog(page).getByText('Answer is of another user of the provider').waitFor()
       },
       origin => ({

@@ -7,7 +7,7 @@ import { Receiver } from '../../../features/webhooks/receiver.ts'
 import { inBrowser } from '../../../support/browser.ts'
 import { pseudoRandom } from '../../../support/bytes.ts'
 import type { ConsoleServer } from '../../../support/console-server.ts'
-import { consoles, factorOf } from './opened.ts'
+import { consoles, factorOf, goTo } from './opened.ts'
 
 const email = 'holder@example.org'
 const password = 'a long enough password'
@@ -202,7 +202,10 @@ describe('the account in the console', inBrowser, () => {
         const dialog = page.getByRole('dialog')
         await expect
           .poll(async () => {
+            // A click aborts the load of the click before.
+            const answer = page.waitForResponse('**/deliveries?*')
             await dialog.getByRole('button', { name: 'Look again' }).click()
+            await answer
             return dialog.getByRole('listitem').textContent({ timeout: 1_000 })
           })
           .toMatch(/Pin created.*\d attempts? · answered 500 · next in.*waiting/)
@@ -240,9 +243,7 @@ async function fillIn(page: Page, word: string): Promise<void> {
 
 async function open(page: Page, section: string): Promise<void> {
   await page.getByRole('button', { name: 'Sign out' }).waitFor()
-  await page.evaluate(to => {
-    location.hash = `#/account/${to}`
-  }, section)
+  await goTo(page, `account/${section}`)
 }
 
 async function endSessions({ origin }: ConsoleServer): Promise<void> {

@@ -47,6 +47,8 @@ export function consoles(): { atDoor: typeof open; signedIn: typeof open } {
           await run({ page, server })
           expect(wrong).toEqual([])
         } finally {
+          // The page polls, and an answer may be on its way through a route of the test.
+          await page.unrouteAll({ behavior: 'ignoreErrors' })
           await context.close()
         }
       },
@@ -131,10 +133,13 @@ export async function keep({ engine, owner }: ConsoleServer, text: string, name:
   return record.cid
 }
 
-/** Shows a view, such as `account/keys`. */
+/** Shows a view, such as `account/keys`. Resolves once the page has left the view before. */
 export function goTo(page: Page, place: string): Promise<void> {
-  return page.evaluate(to => {
+  return page.evaluate(async to => {
+    const before = location.hash
     location.hash = `#/${to}`
+    if (location.hash === before) return
+    await new Promise(resolve => addEventListener('hashchange', resolve, { once: true }))
   }, place)
 }
 
