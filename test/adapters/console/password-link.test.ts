@@ -55,7 +55,7 @@ describe('a password link', inBrowser, () => {
       await signOut(page).waitFor()
       expect(seen.filter(text => text.includes(token))).toEqual([])
       expect(seen.filter(text => text.includes('/auth/password'))).toHaveLength(2)
-      expect(page.url()).toBe(`${server.origin}/console/#/`)
+      await expect.poll(() => page.url()).toBe(`${server.origin}/console/#/`)
       await page.goBack().catch(() => null)
       expect(page.url()).not.toContain(token)
       await page.goto(`${server.origin}/console/#/password?token=${token}`)

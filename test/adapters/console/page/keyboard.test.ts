@@ -7,8 +7,9 @@ import { consoles, keep } from './opened.ts'
 describe('the keyboard in the console', inBrowser, () => {
   const { signedIn } = consoles()
   const focused = (page: Page) => page.evaluate(() => document.activeElement?.textContent)
+  /** Sends all keys without waiting for the page, which forgets a first key after a pause. */
   const press = async (page: Page, ...keys: string[]): Promise<void> => {
-    for (const key of keys) await page.keyboard.press(key)
+    await Promise.all(keys.map(key => page.keyboard.press(key)))
   }
 
   test('goes to views, rows and the search by shortcuts', () =>
