@@ -109,14 +109,14 @@ describe('content in the console', inBrowser, () => {
 
   test('shows the progress of a large file, cancels and retries it', () =>
     signedIn(async ({ page, server }) => {
-      // A slow connection: half a megabyte per second.
+      // A slow connection: the upload would take half a minute.
       const line = await page.context().newCDPSession(page)
       const at = (bytes: number) =>
         line.send('Network.emulateNetworkConditions', {
           ...{ offline: false, latency: 20, downloadThroughput: -1, uploadThroughput: bytes },
         })
       await line.send('Network.enable')
-      await at(500_000)
+      await at(200_000)
       await choose(page, 'large.bin', 6_000_000)
       const bar = page.getByRole('progressbar', { name: 'Upload of large.bin' })
       await expect.poll(() => bar.evaluate(one => (one as HTMLProgressElement).value)).toBeGreaterThan(100_000)
