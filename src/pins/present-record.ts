@@ -2,15 +2,22 @@ import { randomBytes } from 'node:crypto'
 import type { ListedRecord } from '../catalogue/records.ts'
 import type { PinRecord } from './pin-types.ts'
 
+/** Digits, in base 36, of the number of an id within its millisecond. */
+const NUMBER_DIGITS = 3
+const MOST_NUMBERS = 36 ** NUMBER_DIGITS
+
 /** Time and number of the newest id of this process. */
 let [newest, number] = [0, 0]
 
-/** Returns an unguessable, URL-safe id. Ids sort by creation time; within a millisecond, in the order of the calls. */
+/**
+ * Returns an unguessable, URL-safe id. Ids sort by creation time; within a millisecond, in the order of the calls.
+ * All have 21 characters, by which a reconciliation knows the holds of records.
+ */
 export function newUploadId(now: number): string {
-  number = now === newest ? number + 1 : 0
+  number = now === newest ? (number + 1) % MOST_NUMBERS : 0
   newest = now
-  const order = [now.toString(36).padStart(9, '0'), number.toString(36).padStart(3, '0')].join('')
-  return `${order}${randomBytes(9).toString('base64url')}`
+  const order = [now.toString(36).padStart(9, '0'), number.toString(36).padStart(NUMBER_DIGITS, '0')].join('')
+  return `${order}${randomBytes(7).toString('base64url').slice(0, 9)}`
 }
 
 export function presentRecord(row: ListedRecord): PinRecord {
