@@ -34,8 +34,10 @@ export async function expectGoodLooks(page: Page, name: string, isBusy = false):
       if (!isBusy) await page.locator('[aria-busy="true"]').first().waitFor({ state: 'detached' })
       // A bar that stays in the window would cover other parts in the middle of the page.
       await page.evaluate('scrollTo(0, 0)')
-      // The page moves an open menu when the browser tells it of the new size, which is before the next frame.
-      await page.evaluate('new Promise(requestAnimationFrame)')
+      // The browser applies the size later. The page then moves an open menu, before the callbacks of the next frame.
+      await page.evaluate(`new Promise(function wait(done) {
+        requestAnimationFrame(() => (innerWidth === ${width} ? done() : wait(done)))
+      })`)
       const state = `${name}-${width}-${colorScheme}`
       await takeScreenshot(page, state)
       const misplaced = (await page.evaluate(`[...${TOO_WIDE}, ...${OFF_CENTRE}]`)) as string[]
