@@ -10,7 +10,8 @@ import type { Clock } from '../../src/domain/clock.ts'
 import { systemClock } from '../../src/domain/clock.ts'
 import type { Logger } from '../../src/domain/logger.ts'
 import { createEngine, type Engine, type EngineConfig, type EngineOptions, SCOPES } from '../../src/index.ts'
-import { settled } from '../../src/testing/index.ts'
+import { settled, TestClock } from '../../src/testing/index.ts'
+import { withStandingClock } from './database-clock.ts'
 import { newDirectory } from './new-database.ts'
 
 /** One of several nodes on one catalogue, behind an HTTP server. */
@@ -38,6 +39,12 @@ export interface Fleet {
   database: string
   /** Waits until both nodes, which run, have done what is due and what they left to each other. */
   settled(): Promise<void>
+}
+
+/** A fleet whose time stands still. */
+export interface StandingFleet extends Fleet {
+  /** Moves the clock of the nodes and of the database. */
+  advance(ms: number): Promise<void>
 }
 
 const cluster = { label: '', region: '', country: null, gateways: [] }
@@ -68,6 +75,25 @@ export async function withFleet(
     await run({ a, b, account, key, database, settled: () => settled([a.engine, b.engine]) })
   } finally {
     await close()
+  }
+}
+
+/** Runs a test as {@link withFleet} does, on one clock for nodes and database. Work ends only by the test's doing. */
+export async function withStandingFleet(
+  database: string,
+  run: (fleet: StandingFleet) => Promise<void>,
+  config: EngineConfig & { logger?: Logger } = {},
+): Promise<void> {
+  const clock = new TestClock()
+  const standing = await withStandingClock(database, clock.now())
+  const advance = async (ms: number): Promise<void> => {
+    await standing.advance(ms)
+    clock.advance(ms)
+  }
+  try {
+    await withFleet(standing.url, fleet => run({ ...fleet, advance }), { ...config, clock })
+  } finally {
+    await standing.close()
   }
 }
 

@@ -8,7 +8,7 @@ import { nodeFileSystem } from '../../../src/disk/node-file-system.ts'
 import { systemClock } from '../../../src/domain/clock.ts'
 import { silentLogger } from '../../../src/domain/logger.ts'
 import { Takedowns } from '../../../src/gateway/policy/takedowns.ts'
-import { type FleetNode, withFleet } from '../../support/fleet.ts'
+import { type FleetNode, withStandingFleet } from '../../support/fleet.ts'
 import { noWithholding } from '../../support/no-withholding.ts'
 import { needsPostgres, type SharedPostgres, sharedPostgres } from '../../support/postgres-server.ts'
 
@@ -43,7 +43,7 @@ describe('takedowns of several nodes', needsPostgres, () => {
   }
 
   test('apply and are lifted on all nodes', async () => {
-    await withFleet(await server.migrated(), async ({ a, b, account, settled }) => {
+    await withStandingFleet(await server.migrated(), async ({ a, b, account, settled }) => {
       const cid = await upload(a, account, 'bad')
       expect([await status(a, cid), await status(b, cid)]).toEqual([200, 200])
       await b.engine.takedowns.add({ cid, reason: 'complaint 1' })
@@ -73,7 +73,7 @@ describe('takedowns of several nodes', needsPostgres, () => {
   })
 
   test('apply to files in another node’s directory', async () => {
-    await withFleet(await server.migrated(), async ({ a, b, account, settled }) => {
+    await withStandingFleet(await server.migrated(), async ({ a, b, account, settled, advance }) => {
       async function* tree() {
         for (const path of ['sub/one', 'sub/two']) {
           yield { kind: 'file' as const, path, content: Buffer.from(`${path} of a directory`) }
@@ -95,12 +95,14 @@ describe('takedowns of several nodes', needsPostgres, () => {
       await a.start()
       expect(await status(a, file)).toBe(410)
       // Other nodes notice the restart after a moment.
-      await expect.poll(() => status(b, file)).toBe(410)
+      await advance(5_000)
+      await settled()
+      expect(await status(b, file)).toBe(410)
     })
   })
 
   test('reach a restarted node before it serves requests', async () => {
-    await withFleet(await server.migrated(), async ({ a, b, account }) => {
+    await withStandingFleet(await server.migrated(), async ({ a, b, account }) => {
       const [bad, good] = [await upload(a, account, 'bad'), await upload(a, account, 'good')]
       await b.engine.takedowns.add({ cid: good, reason: 'by mistake' })
       await b.stop()
@@ -117,7 +119,7 @@ describe('takedowns of several nodes', needsPostgres, () => {
   })
 
   test('in one directory reach all nodes and survive a data loss', async () => {
-    await withFleet(await server.migrated(), async ({ a, b, account, database, settled }) => {
+    await withStandingFleet(await server.migrated(), async ({ a, b, account, database, settled }) => {
       const [old, bad] = [await upload(a, account, 'old'), await upload(a, account, 'bad')]
       await b.stop()
       await ofDirectory(b).add({ cid: old, reason: 'before all nodes shared them', status: 451 })
