@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { postgres } from '../../../adapters/postgres/index.ts'
 import { createEngine } from '../../../src/index.ts'
-import { type FleetNode, TWO_CLUSTERS, withFleet } from '../../support/fleet.ts'
+import { type FleetNode, TWO_CLUSTERS, withFleet, withStandingFleet } from '../../support/fleet.ts'
 import { needsPostgres, type SharedPostgres, sharedPostgres } from '../../support/postgres-server.ts'
 
 interface Answer {
@@ -49,7 +49,7 @@ describe('two nodes on one catalogue', needsPostgres, () => {
   }
 
   test('a restarted node drops content removed meanwhile', async () => {
-    await withFleet(await server.migrated(), async ({ a, b, key, settled }) => {
+    await withStandingFleet(await server.migrated(), async ({ a, b, key, settled }) => {
       const upload = async (through: FleetNode, seed: number): Promise<string> => {
         const body = formOf(bytes(1_500_000, seed), { cl: 'second' })
         return (await call(through, key, '/files', { method: 'POST', body })).json.cid
@@ -68,7 +68,7 @@ describe('two nodes on one catalogue', needsPostgres, () => {
   })
 
   test('a form that names its cluster after a large file arrives', async () => {
-    await withFleet(await server.migrated(), async ({ a, b, key, settled }) => {
+    await withStandingFleet(await server.migrated(), async ({ a, b, key, settled }) => {
       const content = bytes(1_500_000, 1)
       const send = async (fields: Record<string, string>, behind = true) =>
         await call(a, key, '/files', { method: 'POST', body: formOf(content, fields, behind) })
@@ -125,7 +125,7 @@ describe('two nodes on one catalogue', needsPostgres, () => {
   })
 
   test('each uploads to, lists, reads and removes content of the other', async () => {
-    await withFleet(await server.migrated(), async ({ a, b, key, settled }) => {
+    await withStandingFleet(await server.migrated(), async ({ a, b, key, settled, advance }) => {
       const uploads: Array<{ cid: string; at: FleetNode; content: Uint8Array }> = []
       const ways = [
         { through: a, at: a, size: 900, headers: { 'x-cluster': 'first' }, form: {} },
@@ -142,6 +142,7 @@ describe('two nodes on one catalogue', needsPostgres, () => {
         const { status, json } = await call(through, key, '/files', { method: 'POST', body, headers })
         expect([status, json.status, json.clusterId]).toEqual([201, 'pinned', at === a ? 'first' : 'second'])
         uploads.push({ cid: json.cid, at, content })
+        await advance(1)
       }
       expect(await counts(a)).toEqual([3, 7])
       expect(await counts(b)).toEqual([4, 8])
@@ -166,7 +167,7 @@ describe('two nodes on one catalogue', needsPostgres, () => {
   })
 
   test('refuse a replayed request between them', async () => {
-    await withFleet(await server.migrated(), async ({ a, b, key }) => {
+    await withStandingFleet(await server.migrated(), async ({ a, b, key }) => {
       const recorded = once(b.server, 'request') as Promise<[IncomingMessage]>
       const send = async (to: FleetNode, headers: Record<string, string>, content: string) => {
         const response = await fetch(`${to.url}/api/v3/files`, {
@@ -199,7 +200,7 @@ describe('two nodes on one catalogue', needsPostgres, () => {
   })
 
   test('content of a node that is down is unavailable, not missing', async () => {
-    await withFleet(await server.migrated(), async ({ a, b, key }) => {
+    await withStandingFleet(await server.migrated(), async ({ a, b, key, advance }) => {
       const body = (): FormData => formOf(bytes(1_500_000, 1), { cl: 'second' })
       const { json } = await call(a, key, '/files', { method: 'POST', body: body() })
       await b.stop()
@@ -212,11 +213,13 @@ describe('two nodes on one catalogue', needsPostgres, () => {
         const { status, headers, json } = await call(a, key, '/files', { method: 'POST', body: body() })
         return [status, json.code, headers.get('retry-after')]
       }
-      await expect.poll(refused).toEqual([503, 'UNAVAILABLE', '5'])
-      // By now the node counts as down.
+      // The other node remembers for two seconds which nodes run.
+      await advance(2_000)
+      expect(await refused()).toEqual([503, 'UNAVAILABLE', '5'])
       expect(await read()).toEqual([503, '5'])
       await b.start()
-      await expect.poll(read).toEqual([200, null])
+      await advance(2_000)
+      expect(await read()).toEqual([200, null])
     })
   })
 })
