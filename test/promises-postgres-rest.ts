@@ -575,8 +575,8 @@ const promises: readonly KeptPromise[] = [
   },
   {
     promise: 'all nodes hear of a takedown by one',
-    file: 'adapters/postgres/schema-takedowns.ts',
-    find: "PERFORM pg_notify('holdfast_takedowns', '');",
+    file: 'adapters/postgres/schema-revisions.ts',
+    find: "PERFORM pg_notify('holdfast_takedowns', newest::text);",
     replace: 'PERFORM 1;',
     test: credentials('come with the takedowns of'),
   },

@@ -16,6 +16,8 @@ const past = (name: string) => ({ file: 'test/wiring/catalogue-past.test.ts', na
 
 const pages = (name: string) => ({ file: 'test/adapters/postgres/pages.test.ts', name })
 
+const revised = (name: string) => ({ file: 'test/adapters/postgres/revisions.test.ts', name })
+
 const takedowns = (name: string) => ({ file: 'test/adapters/fleet/fleet-takedowns.test.ts', name })
 
 const forwarded = (name: string) => ({ file: 'test/adapters/fleet/forwarded.test.ts', name })
@@ -459,8 +461,8 @@ const promises: readonly KeptPromise[] = [
   {
     promise: 'a node whose pool gets no connection reports it',
     file: 'adapters/postgres/credential-changes.ts',
-    find: '    if (!this.#database.isRefused) return this.health.check(client)\n',
-    replace: '    if (this.#client === client) return this.health.check(client)\n',
+    find: '    if (!this.#database.isRefused) return this.#onRevision(await this.health.check(client))\n',
+    replace: '    if (this.#client === client) return this.#onRevision(await this.health.check(client))\n',
     test: {
       file: 'test/adapters/postgres/credential-changes.test.ts',
       name: 'are reported by the only connection, and',
@@ -924,16 +926,99 @@ const promises: readonly KeptPromise[] = [
   {
     promise: 'a node applies takedowns that it missed before it serves',
     file: 'src/wiring/takedowns-module.ts',
-    find: '      await takedowns.follow()\n',
+    find: '      await fleet?.start()\n',
     replace: '',
     test: takedowns('reach a restarted node before it serves'),
   },
   {
-    promise: 'a takedown applies on all nodes',
+    promise: 'a notification wakes the nodes at a takedown',
     file: 'adapters/postgres/credential-changes.ts',
-    find: '      else if (channel === TAKEDOWNS_CHANNEL) this.#onTakedowns()\n',
+    find: '      else if (channel === REVISIONS_CHANNEL) this.#onRevision(Number(payload))\n',
     replace: '',
-    test: takedowns('apply and are lifted on all nodes'),
+    test: { file: 'test/adapters/postgres/credential-changes.test.ts', name: 'come with the takedowns of' },
+  },
+  {
+    promise: 'nodes look for takedowns without a notification',
+    file: 'adapters/postgres/credential-changes.ts',
+    find: 'return this.#onRevision(await this.health.check(client))',
+    replace: 'return void (await this.health.check(client))',
+    test: takedowns('are confirmed by all nodes before'),
+  },
+  {
+    promise: 'numbers of changes become visible in the order of the commits',
+    file: 'adapters/postgres/schema-revisions.ts',
+    find: `    INSERT INTO revisions AS known (number) VALUES (1)
+      ON CONFLICT (one) DO UPDATE SET number = known.number + 1 RETURNING number INTO newest;`,
+    replace: `    INSERT INTO revisions (number) SELECT 0 WHERE NOT EXISTS (SELECT 1 FROM revisions);
+    UPDATE revisions SET number = number + 1 WHERE one IN (SELECT one FROM revisions FOR UPDATE SKIP LOCKED)
+      RETURNING number INTO newest;`,
+    test: revised('a change waits for one that began earlier'),
+  },
+  {
+    promise: 'a node confirms a change after its threads',
+    file: 'src/content/fleet-revisions.ts',
+    find: ' || (await this.pending(applied.own)).length > 0) return',
+    replace: ') return',
+    test: revised('a change waits for the threads of another node'),
+  },
+  {
+    promise: 'a change waits for the other nodes',
+    file: 'src/content/fleet-revisions.ts',
+    find: 'if (clock.now() >= until || ',
+    replace: 'if (until > 0 || ',
+    test: revised('a change waits for the threads of another node'),
+  },
+  {
+    promise: 'a change does not wait for a node without heartbeat',
+    file: 'adapters/postgres/postgres-revisions.ts',
+    find: "confirmed IS NOT NULL AND ${isThereAfter('0')} AS",
+    replace: 'confirmed IS NOT NULL AS',
+    test: revised('a change does not wait for nodes that cannot'),
+  },
+  {
+    promise: 'a change does not wait for a node of the version before',
+    file: 'adapters/postgres/postgres-revisions.ts',
+    find: "confirmed IS NOT NULL AND ${isThereAfter('0')} AS",
+    replace: "${isThereAfter('0')} AS",
+    test: revised('a change does not wait for nodes that cannot'),
+  },
+  {
+    promise: 'a change names no node that has stopped or was given up',
+    file: 'adapters/postgres/postgres-revisions.ts',
+    find: ' AND seen_at IS NOT NULL AND NOT ${IS_GIVEN_UP}',
+    replace: '',
+    test: revised('a change does not wait for nodes that cannot'),
+  },
+  {
+    promise: 'a database that was set back is followed again',
+    file: 'src/content/fleet-revisions.ts',
+    find: '      this.#applied = null\n',
+    replace: '',
+    test: revised('a number that returns after a set-back'),
+  },
+  {
+    promise: 'a node that joins misses no change',
+    file: 'src/wiring/node-work-module.ts',
+    find: '      await below.revisions?.catchUp()\n',
+    replace: '',
+    test: takedowns('that commit as a node joins apply'),
+  },
+  {
+    promise: 'a takedown names the nodes that have not confirmed it',
+    file: 'src/content/fleet-revisions.ts',
+    find: 'return [...own, ...others]',
+    replace: 'return others.length > 0 ? own : []',
+    test: takedowns('name each node that does not confirm'),
+  },
+  {
+    promise: 'a node confirms a takedown that its ledger refused only once the ledger has it',
+    file: 'src/gateway/policy/takedown-list.ts',
+    find: '    if (this.#isLedgerBehind) await this.#means.withholding.begin(this.denylist)\n',
+    replace: '',
+    test: {
+      file: 'test/gateway/policy/takedowns.test.ts',
+      name: 'is applied to the ledger by the next synchronisation',
+    },
   },
   {
     promise: 'takedowns of one data directory reach all nodes and survive a data loss',

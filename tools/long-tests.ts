@@ -87,6 +87,7 @@ export const LONG_TESTS: Readonly<Record<string, readonly string[]>> = {
     'test/adapters/fleet/retire.test.ts',
     'test/adapters/fleet/forgotten-node.test.ts',
     'test/adapters/fleet/forgotten-processes.test.ts',
+    'test/adapters/fleet/revision-processes.test.ts',
     'test/adapters/fleet/remembered-answers.test.ts',
     'test/adapters/fleet/set-back.test.ts',
     'test/adapters/holdfast/remote-backend.test.ts',

@@ -11,7 +11,8 @@ const CHECK_MS = 400
 const TRUSTED_MS = 1_000
 
 export const NODES_CHANNEL = 'holdfast_nodes'
-const TAKEDOWNS_CHANNEL = 'holdfast_takedowns'
+/** The channel of all revisions. */
+const REVISIONS_CHANNEL = 'holdfast_takedowns'
 
 /**
  * Listens for changes by other nodes. While the connection is down, reports every second that credentials may have
@@ -31,7 +32,7 @@ export class CredentialChanges implements CatalogueChanges {
   #isProbing = false
   #changes = 0
   #onNotice: (node: string | null) => void = () => undefined
-  #onTakedowns: () => void = () => undefined
+  #onRevision: (newest: number | null) => void = () => undefined
   /** Start of the last successful check, in ms since the epoch. Null while the connection is down. */
   #seenAt: number | null = null
 
@@ -61,9 +62,9 @@ export class CredentialChanges implements CatalogueChanges {
     this.#onNotice = listener
   }
 
-  /** Sets the listener for changed takedowns. It is also called if a notice may have been lost. */
-  takedowns(listener: () => void): void {
-    this.#onTakedowns = listener
+  /** Sets the listener for the number of the newest revision. Its argument is null after a new connection. */
+  revisions(listener: (newest: number | null) => void): void {
+    this.#onRevision = listener
   }
 
   /**
@@ -117,7 +118,7 @@ export class CredentialChanges implements CatalogueChanges {
 
   /** Tries a new connection if the pool could not connect: the listening connection may work while new ones fail. */
   async #checkHealth(client: PoolClient): Promise<void> {
-    if (!this.#database.isRefused) return this.health.check(client)
+    if (!this.#database.isRefused) return this.#onRevision(await this.health.check(client))
     if (this.#isProbing) return
     this.#isProbing = true
     this.#database
@@ -135,16 +136,16 @@ export class CredentialChanges implements CatalogueChanges {
     client.on('error', () => this.#lost())
     client.on('notification', ({ channel, payload }) => {
       if (channel === NODES_CHANNEL) this.#onNotice(payload ?? null)
-      else if (channel === TAKEDOWNS_CHANNEL) this.#onTakedowns()
+      else if (channel === REVISIONS_CHANNEL) this.#onRevision(Number(payload))
       else this.#changes++
     })
     this.#client = client
     await this.#claim?.takeAgain(client)
-    await client.query(`LISTEN holdfast_credentials; LISTEN ${NODES_CHANNEL}; LISTEN ${TAKEDOWNS_CHANNEL}`)
+    await client.query(`LISTEN holdfast_credentials; LISTEN ${NODES_CHANNEL}; LISTEN ${REVISIONS_CHANNEL}`)
     await this.#past?.check(client)
     // Notices sent before this connection listened are lost. No version was trusted meanwhile.
     this.#onNotice(null)
-    this.#onTakedowns()
+    this.#onRevision(null)
   }
 
   #lost(): void {

@@ -1,5 +1,6 @@
 import type { CatalogueHealth } from '../../src/catalogue/shared-catalogue.ts'
 import { type Clock, systemClock } from '../../src/domain/clock.ts'
+import { NEWEST_REVISION } from './schema-revisions.ts'
 
 const MOST_SKEW_MS = 2_000
 const SILENT_MS = 5_000
@@ -8,6 +9,7 @@ interface Answer {
   /** Time in ms since the epoch, by the database's clock. */
   now: number
   isReadOnly: boolean
+  newest: number
 }
 
 interface Connection {
@@ -15,7 +17,7 @@ interface Connection {
 }
 
 const CHECK = `SELECT EXTRACT(EPOCH FROM clock_timestamp())::float8 * 1000 AS now,
-  current_setting('transaction_read_only') = 'on' AS "isReadOnly"`
+  current_setting('transaction_read_only') = 'on' AS "isReadOnly", ${NEWEST_REVISION} AS newest`
 
 export class DatabaseHealth implements CatalogueHealth {
   readonly #clock: Clock
@@ -32,18 +34,19 @@ export class DatabaseHealth implements CatalogueHealth {
     this.#isCompared = isCompared
   }
 
-  /** Rejects if the connection is lost. */
-  async check(connection: Connection): Promise<void> {
+  /** Returns the number of the newest change that all nodes must confirm. Rejects if the connection is lost. */
+  async check(connection: Connection): Promise<number> {
     const begun = this.#clock.now()
     const { rows } = await connection.query<Answer>(CHECK)
     const ended = this.#clock.now()
     const [answer] = rows
-    if (answer === undefined) return
+    if (answer === undefined) return 0
     this.#seenAt = ended
     this.#isReadOnly = answer.isReadOnly
-    if (!this.#isCompared) return
     // Half the round trip is the maximum error: the database read its clock between `begun` and `ended`.
-    this.#skew = { ms: (begun + ended) / 2 - answer.now, within: Math.abs(ended - begun) / 2 }
+    const skew = { ms: (begun + ended) / 2 - answer.now, within: Math.abs(ended - begun) / 2 }
+    if (this.#isCompared) this.#skew = skew
+    return answer.newest
   }
 
   /**

@@ -1,3 +1,4 @@
+import { revisionsSchema } from './schema-revisions.ts'
 import { undoPeriodsSchema } from './schema-undo.ts'
 
 /** All changes of the next version. It only adds, so nodes of the version before go on beside it. */
@@ -22,6 +23,7 @@ export const nextSchema = `
   ALTER TABLE roots ADD COLUMN owner BIGINT NOT NULL DEFAULT 0;
   ALTER TABLE fetches ADD COLUMN owner BIGINT NOT NULL DEFAULT 0;
   ${undoPeriodsSchema}
+  ${revisionsSchema}
 
   -- The index has what a search by name compares, so that the search reads no records.
   CREATE INDEX records_with_names ON records (account_id, seq)

@@ -16,6 +16,7 @@ import { postgresAccess } from './postgres-access.ts'
 import { PostgresCensus } from './postgres-census.ts'
 import { postgresContent } from './postgres-content.ts'
 import { Nodes } from './postgres-nodes.ts'
+import { PostgresRevisions } from './postgres-revisions.ts'
 import { postgresSignIn } from './postgres-sign-in.ts'
 import { PostgresTakedowns } from './postgres-takedowns.ts'
 import { migrations } from './schema.ts'
@@ -71,7 +72,7 @@ async function loadFleet(): Promise<object> {
   return (await import('../fleet/fleet-member.ts')).fleetSystem
 }
 
-type Stores = Pick<SharedCatalogue, 'access' | 'takedowns' | 'places' | 'content' | 'census' | 'signIn' | 'versions'>
+type Stores = Omit<SharedCatalogue, 'node' | 'changes' | 'past' | 'fleet' | 'close'>
 
 function storesIn(
   database: Postgres,
@@ -81,6 +82,7 @@ function storesIn(
   return {
     access: postgresAccess(database, node.name),
     takedowns: new PostgresTakedowns(database),
+    revisions: new PostgresRevisions(database, node.name),
     places: new PostgresPlaces(database),
     content: (ledger, external) => postgresContent(database, ledger, { ...node, clock, tables }, external),
     census: ledger => new PostgresCensus(database, ledger),

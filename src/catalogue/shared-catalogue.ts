@@ -9,6 +9,7 @@ import type { Fleet, NodeAddress, SharedPlaces } from './fleet.ts'
 import type { LostContent } from './lost-content.ts'
 import type { Offers, SetBack } from './offers.ts'
 import type { Retirements } from './retirements.ts'
+import type { RevisionRows } from './revision-rows.ts'
 import type { AccessStores } from './rules/access-stores.ts'
 import type { SharedSignIn } from './sign-in.ts'
 import type { CatalogueTable } from './tables.ts'
@@ -24,6 +25,7 @@ export interface SharedCatalogue {
   fleet: Fleet | null
   access: AccessStores
   takedowns: TakedownRows
+  revisions: RevisionRows
   places: SharedPlaces
   /**
    * @param ledger the ledger of this node, owned by the caller
@@ -109,8 +111,11 @@ export interface CatalogueChanges extends Settling {
   version(): number
   /** Calls `listener` with the name of a node that has new work; with null if a notification may have been lost. */
   notices(listener: (node: string | null) => void): void
-  /** Calls `listener` when a takedown has been added or lifted, and when a notification may have been lost. */
-  takedowns(listener: () => void): void
+  /**
+   * Calls `listener` with the number of the newest change in {@link RevisionRows}: at each change, and twice a second.
+   * After a new connection the number is null, because the database may have been set back.
+   */
+  revisions(listener: (newest: number | null) => void): void
 }
 
 export interface CatalogueHealth {

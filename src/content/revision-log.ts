@@ -27,7 +27,7 @@ export class KnownRevision {
 }
 
 /** Maximum time for which a change waits. It covers the replacement of a thread whose event loop is blocked. */
-const WAIT_MS = 5_000
+export const WAIT_MS = 5_000
 
 /**
  * Numbers the changes of what strangers may be given. After each revision, every thread decides its open responses
@@ -45,6 +45,11 @@ export class RevisionLog extends KnownRevision {
     super()
     this.#clock = clock
     this.#node = node
+  }
+
+  /** This node with all its threads. */
+  get whole(): PendingNode {
+    return { node: this.#node, thread: null }
   }
 
   /** Tells all threads of a change that this node has applied. Each new response follows it from now on. */
@@ -74,6 +79,11 @@ export class RevisionLog extends KnownRevision {
         this.#advance()
       },
     }
+  }
+
+  /** Waits until all threads have confirmed the newest revision. Returns those that have not after {@link WAIT_MS}. */
+  settled(): Promise<PendingNode[]> {
+    return this.pending(this.number)
   }
 
   /** Waits until all threads have confirmed a revision. Returns those that have not after {@link WAIT_MS}. */

@@ -172,7 +172,11 @@ function provideWork(modules: Modules, setup: Setup): void {
   })
   modules.provide(M.nodeWork, m => {
     const parts = { ...below(m), pins: m.get(M.pins), wakeFeatures: m.get(M.features).wake }
-    const make = async () => (await loaders.nodeWork()).makeNodeWork(setup, parts)
+    const takedowns = m.get(M.takedowns)
+    const make = async () => {
+      const { makeNodeWork } = await loaders.nodeWork()
+      return makeNodeWork(setup, { ...parts, revisions: (await takedowns.load()).fleet })
+    }
     return new LaterModule<Lifecycle>(make, () => parts.storage.shared !== null)
   })
 }

@@ -1,5 +1,6 @@
 import type { StatusChange } from '../catalogue/fetches.ts'
 import { unsettled, WokenWork, warned } from '../concurrency/woken-work.ts'
+import type { FleetRevisions } from '../content/fleet-revisions.ts'
 import { cidOf } from '../ipld/cid.ts'
 import { DEFAULT_BACKEND_ID } from '../ledger/blocks.ts'
 import { Possessor, PUBLIC } from '../ledger/possessor.ts'
@@ -19,6 +20,7 @@ interface Below {
   nodes: NodesModule
   network: NetworkModule
   wakeFeatures: () => void
+  revisions: Pick<FleetRevisions, 'catchUp'> | null
   pins: Pick<PinsModule, 'scheduler' | 'wakePlacements' | 'publishChanges' | 'backendOf' | 'deletion'>
 }
 
@@ -39,6 +41,8 @@ export function makeNodeWork(setup: Setup, below: Below) {
       })
       if (member === null) follow()
       else await member.start(follow)
+      // Other nodes wait for this node only from its first heartbeat on.
+      await below.revisions?.catchUp()
     },
     unsettled: () => unsettled([shared?.changes, ...works]),
     stop: async (): Promise<void> => {

@@ -16,7 +16,7 @@ const Pending = Type.Array(
   Type.Object({ node: Type.Union([text, Type.Null()]), thread: Type.Union([Type.Integer(), Type.Null()]) }),
 )
 const PENDING =
-  'The answer waits until all gateway threads follow the change. After some seconds it is 202, and ' +
+  'The answer waits until all nodes and their gateway threads follow the change. After some seconds it is 202, and ' +
   '`pending` names the others, as `[{node, thread}]`. A node without an id is null, and so is the thread of a whole node.'
 
 const owner = { access: 'owner', tag: 'The owner' } as const

@@ -30,6 +30,8 @@ export class NodeTakedowns {
   readonly #means: ListMeans
   readonly #file: TakedownFile
   readonly #isTorn: boolean
+  /** True if the ledger may lack changes that the list has. */
+  #isLedgerBehind = false
   #entries: Map<string, Takedown>
   /** Number of lines in the file that a later line has made superfluous. */
   #renewed: number
@@ -80,6 +82,8 @@ export class NodeTakedowns {
 
   /** Applies the takedowns of a fleet. */
   async become(all: readonly KnownTakedown[]): Promise<void> {
+    if (this.#isLedgerBehind) await this.#means.withholding.begin(this.denylist)
+    this.#isLedgerBehind = false
     const entries = new Map<string, Takedown>()
     const changed: Takedown[] = []
     const lifted: Takedown[] = []
@@ -170,7 +174,8 @@ export class NodeTakedowns {
     try {
       await this.#means.withholding.change(before, after)
     } catch (cause) {
-      // The file already contains the change, which will apply after a restart.
+      // The file already contains the change, which the next synchronisation or start applies.
+      this.#isLedgerBehind = true
       throw unknownAfterDiskError(cause)
     } finally {
       // The ledger changes first, because a new revision makes open responses check the ledger.

@@ -1,5 +1,5 @@
 import type { Page, PageRequest } from '../../catalogue/page.ts'
-import type { KnownTakedown, TakedownRows } from '../../catalogue/takedown-rows.ts'
+import type { TakedownRows } from '../../catalogue/takedown-rows.ts'
 import type { RevisionLog } from '../../content/revision-log.ts'
 import type { Withholding } from '../../content/withholding.ts'
 import type { Clock } from '../../domain/clock.ts'
@@ -15,7 +15,7 @@ export type { Takedown, TakedownRequest }
 export interface TakedownMeans extends ListMeans {
   clock: Clock
   withholding: Pick<Withholding, 'begin' | 'change' | 'settled'>
-  revisions: Pick<RevisionLog, 'number' | 'publish' | 'pending'>
+  revisions: Pick<RevisionLog, 'publish' | 'settled'>
   /** The takedowns of a fleet. The local file is a copy. Null for a single node. */
   shared?: TakedownRows | null
 }
@@ -32,8 +32,6 @@ export class Takedowns {
   /** The takedowns of this node. */
   readonly list: NodeTakedowns
   #changing: Promise<unknown> = Promise.resolve()
-  /** The next synchronisation, while it is queued and has not started. */
-  #next: Promise<void> | null = null
 
   private constructor(list: NodeTakedowns, means: TakedownMeans) {
     this.list = list
@@ -97,9 +95,7 @@ export class Takedowns {
   follow(): Promise<void> {
     const { shared } = this.#means
     if (!shared) return Promise.resolve()
-    this.#next ??= this.#change(async () => {
-      // The run may miss later changes of the shared takedowns, so later callers queue another run.
-      this.#next = null
+    return this.#change(async () => {
       let all = await shared.all()
       const known = new Set(all.map(keyOf))
       const unknown = [...this.list.values()].filter(entry => !known.has(keyOf(entry)))
@@ -110,18 +106,6 @@ export class Takedowns {
       }
       await this.list.become(all)
     })
-    return this.#next
-  }
-
-  /** Names the takedowns of other nodes that this node has not applied. */
-  async unsettled(): Promise<string[]> {
-    const all = (await this.#means.shared?.all()) ?? []
-    await this.#changing
-    const isApplied = (row: KnownTakedown): boolean => {
-      const known = this.list.get(keyOf(row))
-      return row.liftedAt === null ? known?.status === row.status && known.reason === row.reason : known === undefined
-    }
-    return all.every(isApplied) ? [] : ['takedowns']
   }
 
   /** Applies the takedowns to the ledger. Await this method before the node serves content. */
@@ -148,16 +132,14 @@ export class Takedowns {
 
   /**
    * Waits up to {@link WAIT_MS} for walks of affected roots, which continue in the background, and for the confirmations
-   * of this node's threads.
+   * of all nodes and threads.
    */
   async #settle(): Promise<PendingNode[]> {
-    // Another node may have changed the same takedown.
-    await this.follow().catch(() => undefined)
     const { clock, withholding, revisions } = this.#means
     const late = Promise.withResolvers<void>()
     const cancel = clock.after(WAIT_MS, late.resolve)
     const walked = Promise.race([withholding.settled(), late.promise])
-    const [pending] = await Promise.all([revisions.pending(revisions.number), walked])
+    const [pending] = await Promise.all([revisions.settled(), walked])
     cancel()
     return pending
   }

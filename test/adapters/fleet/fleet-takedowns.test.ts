@@ -8,11 +8,19 @@ import { nodeFileSystem } from '../../../src/disk/node-file-system.ts'
 import { systemClock } from '../../../src/domain/clock.ts'
 import { silentLogger } from '../../../src/domain/logger.ts'
 import { Takedowns } from '../../../src/gateway/policy/takedowns.ts'
-import { type FleetNode, withStandingFleet } from '../../support/fleet.ts'
+import { SCOPES } from '../../../src/index.ts'
+import { type Fleet, type FleetNode, withFleet, withStandingFleet } from '../../support/fleet.ts'
+import { ManualClock } from '../../support/manual-clock.ts'
 import { noWithholding } from '../../support/no-withholding.ts'
-import { needsPostgres, type SharedPostgres, sharedPostgres } from '../../support/postgres-server.ts'
+import { needsPostgres, query, type SharedPostgres, sharedPostgres } from '../../support/postgres-server.ts'
 
-describe('takedowns of several nodes', needsPostgres, () => {
+const PATIENCE = { timeout: 60_000 }
+const WITHOUT_NOTICES = `CREATE OR REPLACE FUNCTION begin_revision() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+  INSERT INTO revisions AS known (number) VALUES (1) ON CONFLICT (one) DO UPDATE SET number = known.number + 1;
+  RETURN NULL;
+END $$`
+
+describe('takedowns of several nodes', { timeout: 240_000, ...needsPostgres }, () => {
   let server: SharedPostgres
   beforeAll(async () => {
     server = await sharedPostgres()
@@ -116,6 +124,60 @@ describe('takedowns of several nodes', needsPostgres, () => {
       await b.start()
       expect([await status(b, bad), await status(b, good)]).toEqual([410, 200])
     })
+  })
+
+  test('are confirmed by all nodes before the change returns', async () => {
+    await withFleet(await server.migrated(), async ({ a, b, account, database }) => {
+      const cid = await upload(a, account, 'confirmed')
+      // Without notifications, each node still looks for changes.
+      await query(database, WITHOUT_NOTICES)
+      // On a busy machine, a node may confirm too late.
+      await expect.poll(async () => (await b.engine.takedowns.add({ cid, reason: 'x' })).pending, PATIENCE).toEqual([])
+      expect(await status(a, cid)).toBe(410)
+    })
+  })
+
+  test('name each node that does not confirm, until it has stopped', async () => {
+    await withFleet(await server.migrated(), async ({ a, database }) => {
+      await query(database, "INSERT INTO nodes (name, number, id, url) VALUES ('ghost', 9, 'ghost', 'http://ghost')")
+      const { id } = await a.engine.accounts.create({ email: 'boss@example.org', plan: 'premium', role: 'owner' })
+      const { secret } = await a.engine.keys.create(id, { name: 'all', scopes: SCOPES })
+      const add = async (reason: string) => {
+        const headers = { authorization: `Bearer ${secret}`, 'content-type': 'application/json' }
+        const body = JSON.stringify({ cid: 'bafkqaaa', reason })
+        const answer = await fetch(`${a.url}/admin/v1/takedowns`, { method: 'POST', headers, body })
+        const { pending } = (await answer.json()) as { pending?: unknown }
+        return [answer.status, pending]
+      }
+      await expect.poll(() => add('it has stopped'), PATIENCE).toEqual([201, undefined])
+      await query(database, "UPDATE nodes SET seen_at = clock_timestamp(), confirmed = 0 WHERE id = 'ghost'")
+      expect(await add('it runs and cannot confirm')).toEqual([
+        202,
+        expect.arrayContaining([{ node: 'ghost', thread: null }]),
+      ])
+    })
+  })
+
+  test('that commit as a node joins apply before it serves requests', async () => {
+    // The clocks stand still, so nodes do not look by themselves.
+    const clock = new ManualClock()
+    const run = async ({ a, b, account, database }: Fleet) => {
+      const cid = await upload(a, account, 'just before the first heartbeat')
+      await b.stop()
+      await query(database, WITHOUT_NOTICES)
+      await query(
+        database,
+        `CREATE FUNCTION take_down() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+           INSERT INTO takedowns (cid, path, status, reason, at) VALUES ('${cid}', '', 410, 'x', 1);
+           RETURN NULL;
+         END $$;
+         CREATE TRIGGER nodes_join AFTER UPDATE OF seen_at ON nodes FOR EACH ROW
+           WHEN (OLD.seen_at IS NULL AND NEW.seen_at IS NOT NULL) EXECUTE FUNCTION take_down()`,
+      )
+      await b.start()
+      expect(await status(b, cid)).toBe(410)
+    }
+    await withFleet(await server.migrated(), run, { clock })
   })
 
   test('in one directory reach all nodes and survive a data loss', async () => {

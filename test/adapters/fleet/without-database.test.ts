@@ -64,6 +64,34 @@ describe('a fleet without its database', needsPostgres, () => {
     await withFleet(await postgres.fresh(), run, { clock })
   })
 
+  test('keeps its takedowns, and takes new ones once the database is back', { timeout: 240_000 }, async () => {
+    await withFleet(await postgres.fresh(), async ({ a, b, account }) => {
+      const [bad, worse] = await Promise.all(
+        ['bad', 'worse'].map(async text => (await a.engine.pins.upload(Buffer.from(text), { account })).record.cid),
+      )
+      const add = async (cid = '') => (await b.engine.takedowns.add({ cid, reason: 'x' }).catch(() => null))?.pending
+      const statuses = (cid: string | undefined) =>
+        Promise.all([a, b].map(async node => (await get(node.engine.ownGateway, `/ipfs/${cid}`)).status))
+      // On a busy machine, a node may confirm too late.
+      await expect.poll(() => add(bad), { timeout: 60_000 }).toEqual([])
+      expect(await statuses(worse)).toEqual([200, 200])
+      await postgres.crash()
+      try {
+        await expect(b.engine.takedowns.add({ cid: `${worse}`, reason: 'x' })).rejects.toMatchObject({
+          code: 'UNAVAILABLE',
+        })
+        expect([await statuses(bad), await statuses(worse)]).toEqual([
+          [410, 410],
+          [200, 200],
+        ])
+      } finally {
+        await postgres.start()
+      }
+      await expect.poll(() => add(worse), { timeout: 60_000 }).toEqual([])
+      expect(await statuses(worse)).toEqual([410, 410])
+    })
+  })
+
   test('leaves its gateway ready, but not its API', async () => {
     const clock = new ManualClock()
     await withFleet(

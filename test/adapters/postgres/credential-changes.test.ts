@@ -3,6 +3,7 @@ import { CredentialChanges } from '../../../adapters/postgres/credential-changes
 import { migrate } from '../../../adapters/postgres/migrate.ts'
 import { Postgres } from '../../../adapters/postgres/postgres.ts'
 import { postgresAccess } from '../../../adapters/postgres/postgres-access.ts'
+import { PostgresRevisions } from '../../../adapters/postgres/postgres-revisions.ts'
 import { PostgresTakedowns } from '../../../adapters/postgres/postgres-takedowns.ts'
 import { migrations } from '../../../adapters/postgres/schema.ts'
 import { ACCOUNTS } from '../../catalogue/content-support.ts'
@@ -15,9 +16,10 @@ describe('credentials that change on another node', needsPostgres, () => {
   let server: TestPostgres
   let there: Postgres
   let here: Postgres
+  let url: string
   beforeAll(async () => {
     server = await startPostgres()
-    const url = await server.fresh()
+    url = await server.fresh()
     there = await Postgres.open({ url })
     here = await Postgres.open({ url })
     await migrate(there, migrations)
@@ -38,10 +40,11 @@ describe('credentials that change on another node', needsPostgres, () => {
   }
 
   test('are reported by the only connection, and the database as unreachable', async () => {
-    const url = new URL(await server.fresh())
-    url.username = 'limited'
+    const other = new URL(url)
+    other.username = 'limited'
     await there.command('CREATE ROLE limited LOGIN CONNECTION LIMIT 1')
-    const limited = await Postgres.open({ url: url.href })
+    await there.command('GRANT SELECT ON revisions TO limited')
+    const limited = await Postgres.open({ url: other.href })
     const clock = new ManualClock()
     const changes = new CredentialChanges(limited, clock)
     const problem = () => {
@@ -93,13 +96,13 @@ describe('credentials that change on another node', needsPostgres, () => {
       const takedowns = new PostgresTakedowns(there)
       const takedown = { cid: 'c', path: '', status: 410 as const, reason: '', at: 1 }
       for (const change of [() => takedowns.put(takedown), () => takedowns.lift(takedown, 2)]) {
-        let isHeard = false
-        changes.takedowns(() => {
-          isHeard = true
+        let heard: number | null = null
+        changes.revisions(newest => {
+          heard = newest
         })
         await change()
         expect(await changes.unsettled()).toEqual([])
-        expect(isHeard).toBe(true)
+        expect(heard).toBe(await new PostgresRevisions(there, 'there').newest())
       }
     } finally {
       await changes.stop()

@@ -91,7 +91,14 @@ const NEW_TABLES = {
     nodes: 0,
     record_places: 1,
   },
-  ...{ request_windows: 0, roots_gone: 0, schema_versions: migrations.length, sealing_key: 0, signing_keys: 0 },
+  ...{
+    request_windows: 0,
+    revisions: 0,
+    roots_gone: 0,
+    schema_versions: migrations.length,
+    sealing_key: 0,
+    signing_keys: 0,
+  },
   ...{ takedowns: 0, offers: 0, set_backs: 0, deletion_stops: 0, released_bytes: 0 },
 }
 

@@ -1,10 +1,12 @@
 import { beginRetirement } from '../../../adapters/postgres/begin-retirement.ts'
+import { DatabaseHealth } from '../../../adapters/postgres/database-health.ts'
 import { DatabasePast } from '../../../adapters/postgres/database-past.ts'
 import { joinFleet } from '../../../adapters/postgres/join-fleet.ts'
 import { REFUSAL } from '../../../adapters/postgres/node-claim.ts'
 import type { Postgres } from '../../../adapters/postgres/postgres.ts'
 import { postgresContent } from '../../../adapters/postgres/postgres-content.ts'
 import { Nodes } from '../../../adapters/postgres/postgres-nodes.ts'
+import { PostgresRevisions } from '../../../adapters/postgres/postgres-revisions.ts'
 import { PostgresTakedowns } from '../../../adapters/postgres/postgres-takedowns.ts'
 import { PostgresPlaces } from '../../../adapters/postgres/shared-places.ts'
 import type { SqlParam } from '../../../adapters/postgres/sql.ts'
@@ -32,6 +34,13 @@ async function nodes(database: Postgres): Promise<void> {
   await takedowns.put(one)
   await takedowns.lift(one, 2)
   await takedowns.all()
+  const revisions = new PostgresRevisions(database, 'here')
+  await revisions.confirm(await revisions.newest())
+  await revisions.unconfirmed(1)
+  await database.transaction(async sql => {
+    const query = async <Row extends object>(text: string) => ({ rows: await sql.all<Row>(text) })
+    await new DatabaseHealth(systemClock).check({ query })
+  })
   const known = new Nodes(database, systemClock, 'here')
   await known.start()
   await known.all()

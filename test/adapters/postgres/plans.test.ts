@@ -111,7 +111,16 @@ const SEED = `
   ANALYZE`
 
 /** Tables with few rows: one, or one for each node, database or set-back. */
-const SMALL = ['nodes', 'deletion_stops', 'set_backs', 'moves', 'fleet_secret', 'hold_numbers', 'pg_database']
+const SMALL = [
+  'nodes',
+  'deletion_stops',
+  'set_backs',
+  'moves',
+  'fleet_secret',
+  'hold_numbers',
+  'revisions',
+  'pg_database',
+]
 
 /** Statements that may read a whole table, and why. */
 const WHOLE: ReadonlyArray<[statement: RegExp, why: string]> = [

@@ -2,7 +2,9 @@ import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promis
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import type { KnownTakedown, TakedownRow } from '../../../src/catalogue/takedown-rows.ts'
 import { RevisionLog } from '../../../src/content/revision-log.ts'
+import type { WithheldBlocks } from '../../../src/content/withholding.ts'
 import { nodeFileSystem } from '../../../src/disk/node-file-system.ts'
 import type { FileSystem } from '../../../src/domain/file-system.ts'
 import { silentLogger } from '../../../src/domain/logger.ts'
@@ -179,7 +181,7 @@ describe('the file', () => {
   const CID = 'bafkreigh2akiscaildcqabsyg3dfr6chu3fgpregiymsck7e7aqa4s52zy'
   const open = (
     fileSystem: FileSystem,
-    means: Pick<TakedownMeans, 'shared'> | Pick<TakedownMeans, 'withholding'> = {},
+    means: Partial<Pick<TakedownMeans, 'shared' | 'withholding'>> = {},
   ): Takedowns =>
     Takedowns.open(join(dataDir, 'takedowns.deny'), {
       fileSystem,
@@ -237,6 +239,26 @@ describe('the file', () => {
     const takedowns = open(nodeFileSystem, { withholding: broken })
     await expect(takedowns.add({ cid: CID, reason: 'x' })).rejects.toMatchObject({ code: 'OUTCOME_UNKNOWN' })
     expect(takedowns.page({ after: null, limit: 2 }).rows).toMatchObject([{ cid: CID }])
+  })
+
+  test('is applied to the ledger by the next synchronisation after a failure', async () => {
+    const begun: number[] = []
+    const broken = {
+      ...noWithholding,
+      begin: async (list: WithheldBlocks) => void begun.push([...list.blocks()].length),
+      change: () => Promise.reject(new HoldfastError('UNAVAILABLE', 'the disk')),
+    }
+    const all: KnownTakedown[] = []
+    const shared = {
+      all: async () => all,
+      adopt: async () => undefined,
+      put: async (takedown: TakedownRow) => void all.push({ ...takedown, liftedAt: null }),
+      lift: async () => true,
+    }
+    const takedowns = open(nodeFileSystem, { withholding: broken, shared })
+    await expect(takedowns.add({ cid: CID, reason: 'x' })).rejects.toMatchObject({ code: 'OUTCOME_UNKNOWN' })
+    for (let i = 0; i < 2; i++) await takedowns.follow()
+    expect(begun).toEqual([1])
   })
 
   test('is unchanged after a failed write, and changes are serial', async () => {

@@ -1,0 +1,27 @@
+/** SQL expression: the number of the newest change that all nodes must confirm. */
+export const NEWEST_REVISION = 'COALESCE((SELECT number FROM revisions), 0)'
+
+/**
+ * Numbers of the changes of what strangers may be given. The log has only the newest number, because each change is in the
+ * table of its subject. A node reads again what it keeps of that table, and decides its open responses again.
+ */
+export const revisionsSchema = `
+  -- The lock on the row lasts until the commit of a change, so numbers become visible in the order of the commits.
+  CREATE TABLE revisions (one BOOLEAN PRIMARY KEY DEFAULT TRUE CHECK (one), number BIGINT NOT NULL);
+  CREATE FUNCTION begin_revision() RETURNS trigger LANGUAGE plpgsql AS $$
+  DECLARE newest BIGINT;
+  BEGIN
+    INSERT INTO revisions AS known (number) VALUES (1)
+      ON CONFLICT (one) DO UPDATE SET number = known.number + 1 RETURNING number INTO newest;
+    -- a channel of the version before, which ignores the number
+    PERFORM pg_notify('holdfast_takedowns', newest::text);
+    RETURN NULL;
+  END $$;
+  -- Before the statement, so that two changes of one takedown lock in the same order.
+  CREATE TRIGGER takedowns_begin_revision BEFORE INSERT OR UPDATE OR DELETE ON takedowns
+    FOR EACH STATEMENT EXECUTE FUNCTION begin_revision();
+  DROP TRIGGER takedowns_changed ON takedowns;
+  DROP FUNCTION takedowns_changed;
+  -- The newest change that the node and its threads follow. Null if the version of the node confirms nothing.
+  ALTER TABLE nodes ADD COLUMN confirmed BIGINT;
+`
