@@ -925,10 +925,17 @@ const promises: readonly KeptPromise[] = [
   },
   {
     promise: 'a node applies takedowns that it missed before it serves',
+    file: 'src/content/fleet-revisions.ts',
+    find: 'if (newest !== this.#applied?.newest) {',
+    replace: 'if (this.#applied !== null && newest !== this.#applied.newest) {',
+    test: takedowns('reach a restarted node before it serves'),
+  },
+  {
+    promise: 'a node has confirmed all changes before its first heartbeat',
     file: 'src/wiring/takedowns-module.ts',
     find: '      await fleet?.start()\n',
     replace: '',
-    test: takedowns('reach a restarted node before it serves'),
+    test: takedowns('that commit as a node joins apply'),
   },
   {
     promise: 'a notification wakes the nodes at a takedown',

@@ -165,10 +165,12 @@ describe('takedowns of several nodes', { timeout: 240_000, ...needsPostgres }, (
       const cid = await upload(a, account, 'just before the first heartbeat')
       await b.stop()
       await query(database, WITHOUT_NOTICES)
+      await query(database, "UPDATE nodes SET confirmed = NULL WHERE id = 'b'")
+      // The takedown notes whether the node has confirmed the changes before.
       await query(
         database,
         `CREATE FUNCTION take_down() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
-           INSERT INTO takedowns (cid, path, status, reason, at) VALUES ('${cid}', '', 410, 'x', 1);
+           INSERT INTO takedowns (cid, path, status, reason, at) VALUES ('${cid}', '', 410, (NEW.confirmed IS NOT NULL)::text, 1);
            RETURN NULL;
          END $$;
          CREATE TRIGGER nodes_join AFTER UPDATE OF seen_at ON nodes FOR EACH ROW
@@ -176,6 +178,7 @@ describe('takedowns of several nodes', { timeout: 240_000, ...needsPostgres }, (
       )
       await b.start()
       expect(await status(b, cid)).toBe(410)
+      expect(await list(b)).toEqual([[cid, 410, 'true']])
     }
     await withFleet(await server.migrated(), run, { clock })
   })

@@ -161,6 +161,7 @@ describe('revisions in PostgreSQL', { timeout: 150_000, ...needsPostgres }, () =
       thread.end()
       await expect(next).rejects.toThrow('ended')
     } finally {
+      thread.end()
       await Promise.all([here.stop(), there.stop()])
     }
   })
