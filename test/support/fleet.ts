@@ -45,7 +45,12 @@ export interface Fleet {
 export interface StandingFleet extends Fleet {
   /** Moves the clock of the nodes and of the database. */
   advance(ms: number): Promise<void>
+  /** Lets time pass until some work ends, for which both nodes run. */
+  during<T>(work: Promise<T>): Promise<T>
 }
+
+/** Time that passes between two looks at what nodes wait for. */
+const STEP_MS = 50
 
 const cluster = { label: '', region: '', country: null, gateways: [] }
 /** The two clusters that {@link withFleet} configures on both nodes. */
@@ -90,8 +95,24 @@ export async function withStandingFleet(
     await standing.advance(ms)
     clock.advance(ms)
   }
+  const withTime = async (fleet: Fleet): Promise<void> => {
+    const during = async <T>(work: Promise<T>): Promise<T> => {
+      let isEnded = false
+      const ended = work.finally(() => {
+        isEnded = true
+      })
+      // The caller gets the error below.
+      ended.catch(() => undefined)
+      while (!isEnded) {
+        await fleet.settled()
+        await advance(STEP_MS)
+      }
+      return ended
+    }
+    await run({ ...fleet, advance, during })
+  }
   try {
-    await withFleet(standing.url, fleet => run({ ...fleet, advance }), { ...config, clock })
+    await withFleet(standing.url, withTime, { ...config, clock })
   } finally {
     await standing.close()
   }

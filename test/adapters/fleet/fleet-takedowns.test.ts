@@ -51,25 +51,25 @@ describe('takedowns of several nodes', { timeout: 240_000, ...needsPostgres }, (
   }
 
   test('apply and are lifted on all nodes', async () => {
-    await withStandingFleet(await server.migrated(), async ({ a, b, account, settled }) => {
+    await withStandingFleet(await server.migrated(), async ({ a, b, account, settled, during }) => {
       const cid = await upload(a, account, 'bad')
       expect([await status(a, cid), await status(b, cid)]).toEqual([200, 200])
-      await b.engine.takedowns.add({ cid, reason: 'complaint 1' })
+      await during(b.engine.takedowns.add({ cid, reason: 'complaint 1' }))
       expect(await status(b, cid)).toBe(410)
       await settled()
       expect(await status(a, cid)).toBe(410)
-      await a.engine.takedowns.add({ cid, reason: 'order 2', status: 451 })
+      await during(a.engine.takedowns.add({ cid, reason: 'order 2', status: 451 }))
       await settled()
       expect(await list(b)).toEqual([[cid, 451, 'order 2']])
       expect(await status(b, cid)).toBe(451)
-      await a.engine.takedowns.remove({ cid })
+      await during(a.engine.takedowns.remove({ cid }))
       expect(await status(a, cid)).toBe(200)
       await settled()
       expect(await status(b, cid)).toBe(200)
       await expect(b.engine.takedowns.remove({ cid })).rejects.toMatchObject({ code: 'NOT_FOUND' })
       // Concurrent takedowns, each once. All files must agree in the end.
       const others = Array.from({ length: 20 }, (_, i) => ({ cid, path: `p${i}`, reason: `${i}` }))
-      await Promise.all(others.map((one, i) => (i % 2 === 0 ? a : b).engine.takedowns.add(one)))
+      await during(Promise.all(others.map((one, i) => (i % 2 === 0 ? a : b).engine.takedowns.add(one))))
       const files = async () => {
         const texts = await Promise.all([a, b].map(node => readFile(join(node.dataDir, TAKEDOWNS), 'utf8')))
         const [first, second] = texts.map(text => text.split('\n').sort().join('\n'))
@@ -81,7 +81,7 @@ describe('takedowns of several nodes', { timeout: 240_000, ...needsPostgres }, (
   })
 
   test('apply to files in another node’s directory', async () => {
-    await withStandingFleet(await server.migrated(), async ({ a, b, account, settled, advance }) => {
+    await withStandingFleet(await server.migrated(), async ({ a, b, account, settled, advance, during }) => {
       async function* tree() {
         for (const path of ['sub/one', 'sub/two']) {
           yield { kind: 'file' as const, path, content: Buffer.from(`${path} of a directory`) }
@@ -91,10 +91,10 @@ describe('takedowns of several nodes', { timeout: 240_000, ...needsPostgres }, (
       const { cid: file } = await a.engine.content.stat({ cid: record.cid, path: 'sub/one' })
       const { cid: sub } = await a.engine.content.stat({ cid: record.cid, path: 'sub' })
       expect([await status(a, file), await status(b, file)]).toEqual([200, 200])
-      await a.engine.takedowns.add({ cid: sub, reason: 'x', status: 451 })
+      await during(a.engine.takedowns.add({ cid: sub, reason: 'x', status: 451 }))
       await settled()
       expect([await status(a, file), await status(b, file)]).toEqual([451, 451])
-      await b.engine.takedowns.remove({ cid: sub })
+      await during(b.engine.takedowns.remove({ cid: sub }))
       await settled()
       expect(await status(b, file)).toBe(200)
       // A restarted node applies missed takedowns before it answers.
@@ -110,9 +110,9 @@ describe('takedowns of several nodes', { timeout: 240_000, ...needsPostgres }, (
   })
 
   test('reach a restarted node before it serves requests', async () => {
-    await withStandingFleet(await server.migrated(), async ({ a, b, account }) => {
+    await withStandingFleet(await server.migrated(), async ({ a, b, account, during }) => {
       const [bad, good] = [await upload(a, account, 'bad'), await upload(a, account, 'good')]
-      await b.engine.takedowns.add({ cid: good, reason: 'by mistake' })
+      await during(b.engine.takedowns.add({ cid: good, reason: 'by mistake' }))
       await b.stop()
       await a.engine.takedowns.add({ cid: bad, reason: 'complaint 1' })
       await a.engine.takedowns.remove({ cid: good })
@@ -184,7 +184,7 @@ describe('takedowns of several nodes', { timeout: 240_000, ...needsPostgres }, (
   })
 
   test('in one directory reach all nodes and survive a data loss', async () => {
-    await withStandingFleet(await server.migrated(), async ({ a, b, account, database, settled }) => {
+    await withStandingFleet(await server.migrated(), async ({ a, b, account, database, settled, during }) => {
       const [old, bad] = [await upload(a, account, 'old'), await upload(a, account, 'bad')]
       await b.stop()
       await ofDirectory(b).add({ cid: old, reason: 'before all nodes shared them', status: 451 })
@@ -192,7 +192,7 @@ describe('takedowns of several nodes', { timeout: 240_000, ...needsPostgres }, (
       expect(await status(b, old)).toBe(451)
       await settled()
       expect(await status(a, old)).toBe(451)
-      await a.engine.takedowns.add({ cid: bad, reason: 'complaint 1' })
+      await during(a.engine.takedowns.add({ cid: bad, reason: 'complaint 1' }))
       const postgres = await Postgres.open({ url: database })
       await postgres.command('DELETE FROM takedowns').finally(() => postgres.close())
       const all = [
