@@ -371,7 +371,9 @@ describe('architecture', () => {
     const light = [...names, 'ipld/cid', 'concurrency/turns', 'concurrency/work', 'wiring/loaded-handlers'].map(
       name => `src/${name}.ts`,
     )
-    const indexes = ['node-http', 'client', 'console', 'opentelemetry'].map(name => `adapters/${name}/index.ts`)
+    const indexes = ['node-http', 'client', 'console', 'fetch', 'opentelemetry'].map(
+      name => `adapters/${name}/index.ts`,
+    )
     const shared = ['src/index.ts', 'src/wiring/reading.ts', 'adapters/remote/secrets.ts', ...light, ...indexes]
     const wrong = importsWhere((file, _, target) => {
       if (target === null || !file.path.startsWith('adapters/') || shared.includes(target)) return null

@@ -5,17 +5,29 @@ import type { GivenTo } from './all-commands.ts'
 import { listOf, numberOf, textOf } from './api-command.ts'
 import { usageError } from './arguments.ts'
 import { endWithReader, print, printJson } from './output.ts'
-import { withOwnerNode } from './owner-node.ts'
+import { followed, withOwnerNode } from './owner-node.ts'
 import { countOf, formatBytes, printable } from './printed-text.ts'
 import { ProgressBar } from './progress-bar.ts'
 import { type Environment, readDirectorySettings } from './settings.ts'
 
 export function runBackup(given: GivenTo<'backup'>, env: Environment): Promise<void> {
-  return withOwnerNode(given, env, async ({ node, flags, words: [directory = ''], json }) => {
+  return withOwnerNode(given, env, async ({ client, engine, flags, words: [directory = ''], json }) => {
     const bar = new ProgressBar('backing up', null)
     const keys = flags.keys === undefined ? undefined : resolve(flags.keys)
-    const target = { directory: resolve(directory), keys, force: flags.force, bytesPerSecond: rateOf(flags) }
-    const outcome = await node.backup(target, bytes => bar.update(bytes)).finally(() => bar.end())
+    if (engine === null && keys !== undefined) {
+      throw usageError('--keys requires --data-dir: a server writes the keys into the backup')
+    }
+    const target = { directory: resolve(directory), force: flags.force, bytesPerSecond: rateOf(flags) }
+    const made: Promise<object> =
+      engine === null
+        ? followed(client, '/backup', target, bytes => bar.update(bytes))
+        : engine.backup(target.directory, {
+            keys,
+            force: target.force,
+            bytesPerSecond: target.bytesPerSecond,
+            onProgress: ({ bytes }) => bar.update(bytes),
+          })
+    const outcome: JsonObject = { ...(await made.finally(() => bar.end())) }
     const missing = Array.isArray(outcome.missing) ? outcome.missing : []
     if (json) printJson(outcome)
     else for (const line of backupLines(outcome)) print(line)
@@ -77,9 +89,9 @@ export async function checkBackupCommand(given: GivenTo<'backup check'>, env: En
 
 /** Runs `reconcile`. Fails if inconsistencies remain. */
 export function reconcile(given: GivenTo<'reconcile'>, env: Environment): Promise<void> {
-  return withOwnerNode(given, env, async ({ node, flags, json }) => {
+  return withOwnerNode(given, env, async ({ client, flags, json }) => {
     const dryRun = flags['dry-run']
-    const outcome = await node.reconcile({ dryRun, force: flags.force })
+    const outcome = await followed(client, '/reconcile', { dryRun, force: flags.force })
     const found = Object.entries((outcome.found ?? {}) as JsonObject)
     if (json) {
       printJson(outcome)

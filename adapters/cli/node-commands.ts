@@ -1,9 +1,9 @@
-import type { JsonObject } from '../client/index.ts'
+import type { HoldfastClient, JsonObject } from '../client/index.ts'
 import type { GivenTo } from './all-commands.ts'
-import { numberOf, textOf } from './api-command.ts'
+import { listOf, numberOf, textOf } from './api-command.ts'
 import { nodeTable, waitsOf } from './node-lines.ts'
 import { print, printJson } from './output.ts'
-import { withOwnerNode } from './owner-node.ts'
+import { pagesOf, withOwnerNode } from './owner-node.ts'
 import { formatTable } from './printed-text.ts'
 import { ProgressBar } from './progress-bar.ts'
 import { sleep } from './real-time.ts'
@@ -11,9 +11,13 @@ import type { Environment } from './settings.ts'
 
 const POLL_MS = 2_000
 
+async function nodesOf(client: HoldfastClient): Promise<JsonObject[]> {
+  return listOf(await client.request('GET', '/nodes'), 'nodes')
+}
+
 export function listNodes(given: GivenTo<'node list'>, env: Environment): Promise<void> {
-  return withOwnerNode(given, env, async ({ node, json }) => {
-    const nodes = await node.nodes()
+  return withOwnerNode(given, env, async ({ client, json }) => {
+    const nodes = await nodesOf(client)
     if (json) for (const row of nodes) printJson(row)
     else print(nodes.length === 0 ? 'this node runs alone' : nodeTable(nodes))
   })
@@ -21,9 +25,9 @@ export function listNodes(given: GivenTo<'node list'>, env: Environment): Promis
 
 /** Moves the content of a node to another node, and shows the progress until the node has retired. */
 export function retireNode(given: GivenTo<'node retire'>, env: Environment): Promise<void> {
-  return withOwnerNode(given, env, async ({ node, words: [id = ''], flags, json }) => {
-    await node.retireNode(id, flags.to)
-    const now = async () => (await node.nodes()).findLast(one => one.id === id)
+  return withOwnerNode(given, env, async ({ client, words: [id = ''], flags, json }) => {
+    await client.request('POST', `/nodes/${encodeURIComponent(id)}/retire`, { json: { to: flags.to } })
+    const now = async () => (await nodesOf(client)).findLast(one => one.id === id)
     const found = await (flags['no-wait'] ? now() : ended(now, 'retiring', 'moving'))
     if (json) printJson(found ?? { id })
     else if (found?.membership === 'retired') print(`${id} has retired: it is empty and may be stopped`)
@@ -33,11 +37,12 @@ export function retireNode(given: GivenTo<'node retire'>, env: Environment): Pro
 
 /** Gives up a node, and shows the progress until it is forgotten. */
 export function forgetLostNode(given: GivenTo<'node forget'>, env: Environment): Promise<void> {
-  return withOwnerNode(given, env, async ({ node, words: [id = ''], flags, json }) => {
-    const before = (await node.nodes()).findLast(one => one.id === id && one.membership !== 'forgotten')
-    await node.forgetNode(id, flags.replaced)
+  return withOwnerNode(given, env, async ({ client, words: [id = ''], flags, json }) => {
+    const before = (await nodesOf(client)).findLast(one => one.id === id && one.membership !== 'forgotten')
+    const options = { json: { isReplaced: flags.replaced } }
+    await client.request('POST', `/nodes/${encodeURIComponent(id)}/forget`, options)
     // A new node may have the id meanwhile.
-    const now = async () => (await node.nodes()).find(({ number }) => number === before?.number)
+    const now = async () => (await nodesOf(client)).find(({ number }) => number === before?.number)
     const found = await (flags['no-wait'] ? now() : ended(now, 'forgetting', 'forgetting'))
     if (json) printJson(found ?? { id })
     else if (found?.membership === 'forgotten') print(`${id} is forgotten; "holdfast node lost" lists what nobody has`)
@@ -68,9 +73,9 @@ async function ended(
 }
 
 export function listLost(given: GivenTo<'node lost'>, env: Environment): Promise<void> {
-  return withOwnerNode(given, env, async ({ node, flags, json }) => {
+  return withOwnerNode(given, env, async ({ client, flags, json }) => {
     let isFirst = true
-    for await (const rows of node.lostRecords(flags.account)) {
+    for await (const rows of pagesOf(client, '/lost', 'records', { account: flags.account, limit: '1000' })) {
       const cells = rows.map(row =>
         ['account', 'status', 'node', 'cid', 'name', 'reason'].map(name => textOf(row, name)),
       )

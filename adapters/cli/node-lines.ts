@@ -1,19 +1,6 @@
-import type { ListedNode } from '../../src/index.ts'
 import type { JsonObject } from '../client/index.ts'
 import { numberOf, textOf } from './api-command.ts'
-import { isoTime } from './output.ts'
 import { formatBytes, formatTable } from './printed-text.ts'
-
-/** Returns a node as `/admin/v1/nodes` answers it. */
-export function nodeRow({ name: _, state, stateAt, isThere, isLeaving, seenAt, ...node }: ListedNode): JsonObject {
-  return {
-    ...node,
-    state: isThere ? (isLeaving ? 'leaving' : 'up') : 'down',
-    membership: state,
-    since: isoTime(stateAt),
-    seenAt: isoTime(seenAt),
-  }
-}
 
 export function nodeTable(nodes: readonly JsonObject[]): string {
   const rows = nodes.map(node => [

@@ -5,26 +5,25 @@ import type { GivenTo } from './all-commands.ts'
 import { listOf, numberOf, objectIn, textOf } from './api-command.ts'
 import { usageError } from './arguments.ts'
 import { print, printJson } from './output.ts'
-import { withOwnerNode } from './owner-node.ts'
+import { followed, withOwnerNode } from './owner-node.ts'
 import { countOf, formatBytes, formatTable, printable } from './printed-text.ts'
 import { ProgressBar } from './progress-bar.ts'
 import type { Environment } from './settings.ts'
 
 export function stats(given: GivenTo<'stats'>, env: Environment): Promise<void> {
-  return withOwnerNode(given, env, async ({ node, json }) => {
-    const answer = await node.stats()
+  return withOwnerNode(given, env, async ({ client, json }) => {
+    const answer = await client.request('GET', '/stats')
     if (json) printJson(answer)
     else print(formatTable(statsLines(answer)))
   })
 }
 
 export function collect(given: GivenTo<'gc'>, env: Environment): Promise<void> {
-  return withOwnerNode(given, env, async ({ node, flags, json }) => {
+  return withOwnerNode(given, env, async ({ client, flags, json }) => {
     const graceSeconds = readSeconds(flags.grace)
-    const freed = await node.collect({
-      ...(graceSeconds !== undefined && { graceSeconds }),
-      ...(flags['end-undo'] && { endUndo: true }),
-    })
+    const options = { graceSeconds, endUndo: flags['end-undo'] || undefined }
+    // No idle limit, because the server answers only after the collection has ended.
+    const freed = await client.request('POST', '/gc', { json: options, idleMs: 0 })
     if (json) {
       printJson(freed)
       return
@@ -36,10 +35,11 @@ export function collect(given: GivenTo<'gc'>, env: Environment): Promise<void> {
 }
 
 export function verify(given: GivenTo<'verify'>, env: Environment): Promise<void> {
-  return withOwnerNode(given, env, async ({ node, json }) => {
-    const { bytes } = objectIn(objectIn(await node.stats(), 'blocks'), 'durable')
+  return withOwnerNode(given, env, async ({ client, json }) => {
+    const { bytes } = objectIn(objectIn(await client.request('GET', '/stats'), 'blocks'), 'durable')
     const bar = new ProgressBar('checking', typeof bytes === 'number' ? bytes : null)
-    const outcome = await node.verify(done => bar.update(done)).finally(() => bar.end())
+    const checked = followed(client, '/verify', undefined, done => bar.update(done))
+    const outcome = await checked.finally(() => bar.end())
     const damaged = listOf(outcome, 'damaged')
     const count = numberOf(outcome, 'damagedBlocks') ?? damaged.length
     if (json) {
@@ -57,12 +57,15 @@ export function verify(given: GivenTo<'verify'>, env: Environment): Promise<void
 }
 
 export function accounts(given: GivenTo<'accounts'>, env: Environment): Promise<void> {
-  return withOwnerNode(given, env, async ({ node, json }) => {
-    let isFirst = true
-    for await (const rows of node.accounts()) {
+  return withOwnerNode(given, env, async ({ client, json }) => {
+    let seen = 0
+    for (let page = 1; ; page++) {
+      const answer = await client.request('GET', '/accounts', { query: { page: String(page) } })
+      const rows = listOf(answer, 'accounts')
       if (json) for (const row of rows) printJson(row)
-      else if (rows.length > 0) print(accountTable(rows, { withHeader: isFirst }))
-      isFirst = false
+      else if (rows.length > 0) print(accountTable(rows, { withHeader: page === 1 }))
+      seen += rows.length
+      if (rows.length === 0 || seen >= (numberOf(answer, 'total') ?? 0)) return
     }
   })
 }

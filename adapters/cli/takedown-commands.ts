@@ -4,30 +4,33 @@ import type { GivenTo } from './all-commands.ts'
 import { textOf } from './api-command.ts'
 import { usageError } from './arguments.ts'
 import { print, printJson } from './output.ts'
-import { withOwnerNode } from './owner-node.ts'
+import { pagesOf, withOwnerNode } from './owner-node.ts'
 import { formatTable } from './printed-text.ts'
 import type { Environment } from './settings.ts'
 
 export function addTakedown(given: GivenTo<'takedown add'>, env: Environment): Promise<void> {
-  return withOwnerNode(given, env, async ({ node, flags, words: [target = ''], json }) => {
-    const taken = await node.takeDown({ ...readTarget(target), reason: flags.reason, status: readStatus(flags.status) })
+  return withOwnerNode(given, env, async ({ client, flags, words: [target = ''], json }) => {
+    const takedown = { ...readTarget(target), reason: flags.reason, status: readStatus(flags.status) }
+    const taken = await client.request('POST', '/takedowns', { json: takedown })
     if (json) printJson(taken)
     else print(withPending(`${placeOf(taken)} is now blocked with ${textOf(taken, 'status')}`, taken))
   })
 }
 
 export function removeTakedown(given: GivenTo<'takedown remove'>, env: Environment): Promise<void> {
-  return withOwnerNode(given, env, async ({ node, words: [target = ''], json }) => {
-    const lifted = await node.liftTakedown(readTarget(target))
+  return withOwnerNode(given, env, async ({ client, words: [target = ''], json }) => {
+    const { cid, path } = readTarget(target)
+    const options = { query: { path: path || undefined } }
+    const lifted = await client.request('DELETE', `/takedowns/${encodeURIComponent(cid)}`, options)
     if (json) printJson(lifted)
     else print(withPending(`${target} is no longer blocked`, lifted))
   })
 }
 
 export function listTakedowns(given: GivenTo<'takedown list'>, env: Environment): Promise<void> {
-  return withOwnerNode(given, env, async ({ node, json }) => {
+  return withOwnerNode(given, env, async ({ client, json }) => {
     let isFirst = true
-    for await (const rows of node.takedowns()) {
+    for await (const rows of pagesOf(client, '/takedowns', 'takedowns')) {
       const cells = rows.map(row => [
         textOf(row, 'at').slice(0, 10),
         textOf(row, 'status'),

@@ -9,7 +9,7 @@ import type { Lifecycle } from './container.ts'
 import type { GatewayModule } from './gateway-module.ts'
 import type { HttpModule } from './http.ts'
 import type { LaterModule } from './later-module.ts'
-import { loadedBy } from './loaded-handlers.ts'
+import { loadedBy, withOwnersApi } from './loaded-handlers.ts'
 import { loaders } from './loaders.ts'
 import type { Setup } from './setup.ts'
 import type { SharedReadingModule } from './shared-reading-module.ts'
@@ -52,7 +52,7 @@ export function makeBorder(
   /** The program may serve the gateway in threads, with which the engine shares its content. */
   const withThreads = { load: () => Promise.all([later.gateway.load(), later.sharedReading.load()]) }
   return {
-    api: handler('api', later.http),
+    api: withOwnersApi(handler('api', later.http), handler('ownersApi', later.http)),
     gateway: handler('gateway', later.gateway),
     ownGateway: loadedBy(withThreads, handler('ownGateway', later.gateway)),
     trustedProxies,

@@ -1,3 +1,4 @@
+import { type Principal, SCOPES } from '../access/principal.ts'
 import type { Border } from '../api.ts'
 import type { Backups } from '../backup/backups.ts'
 import { Slots } from '../concurrency/slots/slots.ts'
@@ -5,8 +6,10 @@ import { bindRoutes } from '../contract/contract-route.ts'
 import { RememberedAnswers } from '../contract/remembered-answers.ts'
 import { routeTable } from '../contract/routes.ts'
 import type { NodeStatus, Services } from '../contract/services.ts'
+import type { Plan } from '../domain/plan.ts'
 import { VERSION } from '../domain/version.ts'
 import { withContentHosts } from '../gateway/site/subdomain.ts'
+import type { ApiHandler } from '../http/api-messages.ts'
 import { createApi } from '../http/pipeline.ts'
 import type { AccessModule } from './access-module.ts'
 import type { ClustersModule } from './clusters-module.ts'
@@ -24,6 +27,7 @@ import type { UndoModule } from './undo-module.ts'
 import type { UpkeepModule } from './upkeep-module.ts'
 import type { UpkeepWorkModule } from './upkeep-work-module.ts'
 
+const NO_LIMITS = { take: () => null, takeFailure: () => undefined }
 const MOST_WAITING_UPLOADS = 1_024
 const UPLOAD_WAIT_MS = 15_000
 
@@ -43,7 +47,8 @@ interface Below {
   features: LoadedFeatures
 }
 
-export type HttpModule = Pick<Border, 'api'> & Lifecycle
+/** `ownersApi` treats every request as one of the owner. */
+export type HttpModule = Pick<Border, 'api'> & { ownersApi: ApiHandler } & Lifecycle
 
 export function makeHttp(setup: Setup, below: Below): HttpModule {
   const { host = null } = setup.config.gateway
@@ -51,20 +56,35 @@ export function makeHttp(setup: Setup, below: Below): HttpModule {
   const { member } = below.nodes
   const { scopes } = below.access
   const { authenticator, limits } = below.signIn
-  const api = createApi({
+  const parts = {
     routes: bindRoutes(routeTable(below.features.added).groups, servicesOf(setup, below)),
-    authentication: authenticator,
     authorization: scopes,
-    limits,
-    audit: below.features.audit,
-    otherNodes: member?.forwarding(() => uploadSlots(setup)) ?? null,
     logger,
     metrics,
     clock,
     errorAt: below.features.errorAt,
+  }
+  const api = createApi({
+    ...parts,
+    authentication: authenticator,
+    limits,
+    audit: below.features.audit,
+    otherNodes: member?.forwarding(() => uploadSlots(setup)) ?? null,
   })
+  const principal = ownerInProcess(below.access.plans.get('unlimited'))
+  const ownersApi = createApi({ ...parts, authentication: { authenticate: async () => principal }, limits: NO_LIMITS })
   const fromClients = below.gateway.behind(withContentHosts(api, below.gateway.handler, host))
-  return { api: member?.receiving(api, fromClients) ?? fromClients }
+  return { api: member?.receiving(api, fromClients) ?? fromClients, ownersApi }
+}
+
+/** Returns the owner as a program on the data directory. No account and no credential is stored. */
+function ownerInProcess(plan: Plan): Principal {
+  const account = { id: '', email: '', name: null, plan: plan.name, defaultCluster: null, createdAt: 0, owner: null }
+  return {
+    account: { ...account, role: 'owner', disabled: false },
+    plan,
+    credential: { kind: 'key', id: '', name: null, scopes: SCOPES, expiresAt: null },
+  }
 }
 
 function servicesOf(setup: Setup, { access, signIn, pins, upkeep, ...below }: Below): Services {

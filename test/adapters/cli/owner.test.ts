@@ -78,7 +78,7 @@ test(
 
     const here = ['--data-dir', dataDir]
     expect(await json(['stats', ...here])).toMatchObject({ accounts: 1, pins: { pinned: 0 } })
-    const { usage, ...owner } = await json(['accounts', ...here])
+    const { usage, egress: _, defaultCluster: __, ...owner } = await json(['accounts', ...here])
     expect([owner.email, usage]).toEqual(['owner@localhost', expect.objectContaining({ pins: 0 })])
     expect(await json(['account', 'list', ...here])).toEqual(owner)
     const shown = await runHoldfast(['account', 'list', ...here], TERMINAL)
