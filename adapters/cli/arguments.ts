@@ -3,7 +3,7 @@ import { HoldfastError } from '../../src/domain/errors.ts'
 import { suggestion } from '../../src/domain/near-names.ts'
 import type { CommandSpec, Flag, Words } from './command-spec.ts'
 
-type Values = Record<string, string | boolean | readonly (string | boolean)[] | undefined>
+type Values = Record<string, string | number | boolean | readonly (string | boolean)[] | undefined>
 
 const NO_WORDS: Words = { usage: '', what: '', min: 0, max: 0 }
 
@@ -45,7 +45,7 @@ export function readArguments(
   return { flags: Object.fromEntries(flags.filter(([, value]) => value !== undefined)), words: positionals }
 }
 
-function readFlag(values: Values, name: string, { value, many, required, alias = name }: Flag): Values[string] {
+function readFlag(values: Values, name: string, { value, least, many, required, alias = name }: Flag): Values[string] {
   if (value === undefined) {
     if (required && values[name] !== true) throw missingFlag(name)
     return values[name] === true
@@ -53,7 +53,13 @@ function readFlag(values: Values, name: string, { value, many, required, alias =
   if (many) return values[name] ?? []
   const given = values[alias] ?? values[name]
   if (required && (typeof given !== 'string' || given.trim() === '')) throw missingFlag(name)
-  return given
+  return least === undefined || given === undefined ? given : wholeNumber(name, String(given), least)
+}
+
+function wholeNumber(name: string, text: string, least: number): number {
+  const number = /^\d{1,15}$/.test(text) ? Number(text) : -1
+  if (number >= least) return number
+  throw usageError(`--${name} must be a whole number${least > 0 ? ` of at least ${least}` : ''}`)
 }
 
 /** Splits the value of a flag at its commas. */

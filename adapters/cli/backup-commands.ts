@@ -17,7 +17,7 @@ export function runBackup(given: GivenTo<'backup'>, env: Environment): Promise<v
     if (engine === null && keys !== undefined) {
       throw usageError('--keys requires --data-dir: a server writes the keys into the backup')
     }
-    const target = { directory: resolve(directory), force: flags.force, bytesPerSecond: rateOf(flags) }
+    const target = { directory: resolve(directory), force: flags.force, bytesPerSecond: flags.rate }
     const made: Promise<object> =
       engine === null
         ? followed(client, '/backup', target, bytes => bar.update(bytes))
@@ -53,14 +53,6 @@ function backupLines(outcome: JsonObject): string[] {
   ]
 }
 
-/** Parses `--rate`, in bytes per second. @throws HoldfastError `VALIDATION` */
-function rateOf({ rate }: { rate?: string }): number | undefined {
-  if (rate === undefined) return undefined
-  const bytes = Number(rate)
-  if (Number.isSafeInteger(bytes) && bytes >= 1_024) return bytes
-  throw usageError('--rate must be a number of bytes a second, at least 1024')
-}
-
 /** Runs `backup check`. Fails if the backup is incomplete. */
 export async function checkBackupCommand(given: GivenTo<'backup check'>, env: Environment): Promise<void> {
   endWithReader()
@@ -73,7 +65,7 @@ export async function checkBackupCommand(given: GivenTo<'backup check'>, env: En
     backup,
     keys: given.flags.keys,
     repairFrom,
-    bytesPerSecond: rateOf(given.flags),
+    bytesPerSecond: given.flags.rate,
     onProgress: ({ bytes }) => bar.update(bytes),
   }).finally(() => bar.end())
   if (given.flags.json) printJson({ ...checked })

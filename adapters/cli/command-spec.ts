@@ -4,6 +4,8 @@ export interface Flag {
   value?: string
   /** Meaning, for the help and for shells. */
   about: string
+  /** The value is a whole number of at least this. */
+  least?: number
   /** The flag may be repeated. */
   many?: true
   /** The command fails without the flag. */
@@ -50,13 +52,19 @@ export interface CommandSpec {
 type Names<T extends FlagTable, Shape> = { [Name in keyof T]: T[Name] extends Shape ? Name : never }[keyof T]
 type ManyNames<T extends FlagTable> = Names<T, { many: true }>
 type RequiredNames<T extends FlagTable> = Names<T, { value: string; required: true }>
-type ValueNames<T extends FlagTable> = Exclude<Names<T, { value: string }>, ManyNames<T> | RequiredNames<T>>
+type WholeNames<T extends FlagTable> = Names<T, { least: number }>
+type ValueNames<T extends FlagTable> = Exclude<
+  Names<T, { value: string }>,
+  ManyNames<T> | RequiredNames<T> | WholeNames<T>
+>
 type SwitchNames<T extends FlagTable> = Exclude<keyof T, Names<T, { value: string }>>
 
-/** Values of flags by name: a text, a list of a repeated flag, or whether a flag without a value was given. */
+/** Values of flags by name: a text, a number, a list of a repeated flag, or whether a flag without a value was given. */
 export type Flags<T extends FlagTable> = { readonly [Name in ValueNames<T>]?: string } & {
   readonly [Name in RequiredNames<T>]: string
-} & { readonly [Name in ManyNames<T>]: readonly string[] } & { readonly [Name in SwitchNames<T>]: boolean }
+} & { readonly [Name in WholeNames<T>]?: number } & { readonly [Name in ManyNames<T>]: readonly string[] } & {
+  readonly [Name in SwitchNames<T>]: boolean
+}
 
 /** Arguments of a command. */
 export interface CommandArguments<Spec extends Pick<CommandSpec, 'flags'>> {

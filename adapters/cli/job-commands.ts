@@ -73,7 +73,7 @@ async function started(
     return start.ids(words)
   }
   if (isFiltered === flags.all) throw usageError('select pins by ids, by filters or by --all')
-  const expected = numberFlag(flags.expected)
+  const { expected = 0 } = flags
   try {
     return await start.filter({ ...filter, createdBefore: flags.before ?? new Date(timeNow()), expected })
   } catch (error) {
@@ -90,12 +90,6 @@ function searchOf(flags: Selecting['flags']): Partial<JobFilter> {
   const type = splitList(flags.type) as JobFilter['type']
   const status = splitList(flags.status) as JobFilter['status']
   return { cid, q, after, type, status, meta: metaFlag(flags.meta) }
-}
-
-function numberFlag(text = '0'): number {
-  const number = Number(text)
-  if (Number.isSafeInteger(number) && number >= 0) return number
-  throw usageError(`--expected must be a number of pins, not ${text}`)
 }
 
 function editOf({ find, replace, prefix, suffix, timelock, cluster }: GivenTo<'job edit'>['flags']): Edit {

@@ -11,7 +11,11 @@ const SELECTION = {
   expiring: { about: 'only pins that expire' },
   after: { value: 'TIME', about: 'only pins created after this time' },
   before: { value: 'TIME', about: 'only pins created before this time (default: now)' },
-  expected: { value: 'COUNT', about: 'number of pins that the filters select; if it differs, nothing is changed' },
+  expected: {
+    value: 'COUNT',
+    least: 0,
+    about: 'number of pins that the filters select; if it differs, nothing is changed',
+  },
   'no-wait': { about: 'return at once; the server continues' },
 } as const satisfies FlagTable
 const IDS = { usage: '[ID...]', what: 'the id of an upload', min: 0, max: 1_000 } as const

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import type { ApiKey } from '../../src/index.ts'
 import type { GivenTo } from './all-commands.ts'
-import { splitList, usageError } from './arguments.ts'
+import { splitList } from './arguments.ts'
 import { isoTime, printJson } from './output.ts'
 import type { Environment } from './settings.ts'
 import { findAccount, presentAccount, withAccounts } from './with-accounts.ts'
@@ -12,13 +12,13 @@ export async function createKey(given: GivenTo<'key create'>, env: Environment):
     name: flags.name ?? (flags['max-uses'] === undefined ? `key-${randomBytes(4).toString('hex')}` : undefined),
     scopes: splitList(flags.scopes),
     label: flags.label,
-    expiresInDays: readWhole('expires-in-days', flags['expires-in-days']),
+    expiresInDays: flags['expires-in-days'],
     ipAllowlist: splitList(flags['ip-allowlist']),
-    maxUses: readWhole('max-uses', flags['max-uses']),
-    maxBytes: readWhole('max-bytes', flags['max-bytes']),
+    maxUses: flags['max-uses'],
+    maxBytes: flags['max-bytes'],
     cluster: flags.cluster,
     timelock: flags.timelock,
-    expiresInSeconds: readWhole('expires-in-seconds', flags['expires-in-seconds']),
+    expiresInSeconds: flags['expires-in-seconds'],
   }
   return withAccounts(flags, env, async handle => {
     const account = await findAccount(handle, flags.account)
@@ -63,10 +63,4 @@ export async function revokeKey(given: GivenTo<'key revoke'>, env: Environment):
 
 function grantOf({ upload }: Pick<ApiKey, 'upload'>): { upload?: object } {
   return upload === null ? {} : { upload: { ...upload, timelock: isoTime(upload.timelock) } }
-}
-
-function readWhole(name: string, text: string | undefined): number | undefined {
-  if (text === undefined) return undefined
-  if (!/^\d{1,15}$/.test(text)) throw usageError(`--${name} must be a whole number`)
-  return Number(text)
 }

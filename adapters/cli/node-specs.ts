@@ -17,6 +17,7 @@ export const NODE_COMMANDS = {
     flags: {
       grace: {
         value: 'SECONDS',
+        least: 0,
         about: 'keep blocks that became unused less than this ago (default: as configured)',
       },
       'end-undo': { about: 'end all undo periods first: their jobs can no longer be undone' },
@@ -52,7 +53,7 @@ roots, is not replaced, because the node's disk may not be mounted.`,
     words: { usage: 'DIR', what: 'a directory', min: 1, max: 1, arePaths: true },
     flags: {
       keys: { value: 'DIR', about: 'directory of the keys (default: keys in the backup); with --data-dir' },
-      rate: { value: 'BYTES', about: 'most bytes to read per second (default: backupBytesPerSecond)' },
+      rate: { value: 'BYTES', least: 1_024, about: 'most bytes to read per second (default: backupBytesPerSecond)' },
       force: { about: 'replace a backup of another node, or with more roots' },
       ...OWNER_FLAGS,
     },
@@ -69,7 +70,7 @@ is 1 unless the backup is complete. With --repair it copies good files from a da
     flags: {
       repair: { about: 'replace damaged and missing files' },
       keys: { value: 'DIR', about: 'directory of the keys (default: as in the backup)' },
-      rate: { value: 'BYTES', about: 'most bytes to read per second (default: no limit)' },
+      rate: { value: 'BYTES', least: 1_024, about: 'most bytes to read per second (default: no limit)' },
       ...JSON_DIRECTORY_FLAGS,
       'data-dir': {
         value: 'DIR',
@@ -145,7 +146,7 @@ blocked only on that path.`,
     words: TARGET,
     flags: {
       reason: { value: 'TEXT', about: 'reason, shown only in the list', required: true },
-      status: { value: 'STATUS', about: '410 (the default), or 451 for legal reasons' },
+      status: { value: 'STATUS', least: 0, about: '410 (the default), or 451 for legal reasons' },
       ...OWNER_FLAGS,
     },
   },

@@ -2,7 +2,6 @@ import { type PendingNode, pendingText } from '../../src/domain/pending-nodes.ts
 import type { JsonObject } from '../client/index.ts'
 import type { GivenTo } from './all-commands.ts'
 import { textOf } from './api-command.ts'
-import { usageError } from './arguments.ts'
 import { print, printJson } from './output.ts'
 import { pagesOf, withOwnerNode } from './owner-node.ts'
 import { formatTable } from './printed-text.ts'
@@ -10,7 +9,7 @@ import type { Environment } from './settings.ts'
 
 export function addTakedown(given: GivenTo<'takedown add'>, env: Environment): Promise<void> {
   return withOwnerNode(given, env, async ({ client, flags, words: [target = ''], json }) => {
-    const takedown = { ...readTarget(target), reason: flags.reason, status: readStatus(flags.status) }
+    const takedown = { ...readTarget(target), reason: flags.reason, status: flags.status }
     const taken = await client.request('POST', '/takedowns', { json: takedown })
     if (json) printJson(taken)
     else print(withPending(`${placeOf(taken)} is now blocked with ${textOf(taken, 'status')}`, taken))
@@ -58,10 +57,4 @@ function placeOf(row: JsonObject): string {
 function readTarget(text: string): { cid: string; path: string } {
   const [cid = '', ...names] = text.replace(/^\/ipfs\//, '').split('/')
   return { cid, path: names.join('/') }
-}
-
-function readStatus(text: string | undefined): 410 | 451 {
-  if (text === undefined || text === '410') return 410
-  if (text === '451') return 451
-  throw usageError('--status must be 410 or 451')
 }

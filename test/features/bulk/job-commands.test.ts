@@ -69,7 +69,7 @@ test.each([
   ['delete', /select pins by ids, by filters or by --all/],
   ['delete --all --name draft', /by filters or by --all/],
   ['delete some-id --name draft', /ids or filters, not both/],
-  ['delete --all --expected many', /--expected must be a number of pins/],
+  ['delete --all --expected many', /--expected must be a whole number/],
   ['edit --all', /give one edit/],
   ['edit --all --timelock never --cluster cl1-eu', /give one edit/],
   ['undo', /id of a job is needed/],

@@ -43,7 +43,7 @@ export const mistakenCommands: readonly Mistake<string>[] = [
   ['job undo none', 'no job has this id', 'see the list of jobs'],
   ['webhook add app.example.org', 'url must be a URL', 'such as https://'],
   ['webhook add http://127.0.0.1/', 'a private address', 'webhooks.allowPrivate'],
-  ['gc --grace soon', '--grace', 'a whole number of seconds'],
+  ['gc --grace soon', '--grace', 'a whole number'],
   ['backup DIR/backup', 'directory', 'the option backupRoots'],
   ['backup check DIR', 'it has no manifest', 'name the directory of a finished backup'],
   ['stats --data-dir DIR', 'DIR is not a data directory', 'holdfast serve makes one'],
