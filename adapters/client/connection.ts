@@ -1,4 +1,5 @@
 import { HoldfastError } from '../../src/domain/errors.ts'
+import type { Page } from './account-answers.ts'
 import { type Answer, exchange } from './exchange.ts'
 import { brokenOff, type JsonObject, parseObject, refusalOf } from './refusal.ts'
 import { isRepeatable, jsonBody, type RequestBody } from './request-body.ts'
@@ -63,6 +64,18 @@ export class Connection {
     const text = await readText(answer)
     // The API contract defines the fields, so the client does not check them.
     return (answer.response.status === 204 ? {} : parseObject(text)) as Value
+  }
+
+  /** Returns a page of a list. The options may have filters. The answer has the rows in `field`. */
+  async page<Row>(
+    path: string,
+    field: string,
+    { signal, ...asked }: Pick<RequestOptions, 'signal'>,
+  ): Promise<Page<Row>> {
+    const given = Object.entries(asked).filter(([, value]) => value !== undefined)
+    const query = Object.fromEntries(given.map(([name, value]) => [name, String(value)]))
+    const { [field]: rows, next } = await this.json('GET', path, { query, signal })
+    return { rows, next } as Page<Row>
   }
 
   /** Yields the JSON object of each line when it arrives. */

@@ -166,10 +166,8 @@ export class Owner {
   }
 
   /** Returns a page of takedowns, oldest first. @example const { rows } = await client.owner.takedowns() */
-  async takedowns({ after, limit, signal }: PageOptions = {}): Promise<Page<Takedown>> {
-    const options = { query: { after, limit: limit?.toString() }, signal }
-    const answer = await this.#json<{ takedowns: Takedown[]; next: string | null }>('GET', '/takedowns', options)
-    return { rows: answer.takedowns, next: answer.next }
+  takedowns(options: PageOptions = {}): Promise<Page<Takedown>> {
+    return this.#page('/takedowns', 'takedowns', options)
   }
 
   /**
@@ -195,10 +193,8 @@ export class Owner {
    * Returns a page of the jobs of all accounts, newest first.
    * @example const { rows } = await client.owner.jobs({ limit: 20 })
    */
-  async jobs({ after, limit, signal }: PageOptions = {}): Promise<Page<OwnedJob>> {
-    const query = { after, limit: limit?.toString() }
-    const answer = await this.#json<{ jobs: OwnedJob[]; next: string | null }>('GET', '/jobs', { query, signal })
-    return { rows: answer.jobs, next: answer.next }
+  jobs(options: PageOptions = {}): Promise<Page<OwnedJob>> {
+    return this.#page('/jobs', 'jobs', options)
   }
 
   /**
@@ -239,10 +235,8 @@ export class Owner {
    * Returns a page of the records whose content was lost with a node, by account.
    * @example const { rows } = await client.owner.lostRecords({ limit: 20 })
    */
-  async lostRecords({ signal, limit, ...of }: PageOptions & { account?: string } = {}): Promise<Page<LostRecord>> {
-    const query = { ...of, limit: limit?.toString() }
-    const answer = await this.#json<{ records: LostRecord[]; next: string | null }>('GET', '/lost', { query, signal })
-    return { rows: answer.records, next: answer.next }
+  lostRecords(options: PageOptions & { account?: string } = {}): Promise<Page<LostRecord>> {
+    return this.#page('/lost', 'records', options)
   }
 
   // feature: webhooks
@@ -250,10 +244,8 @@ export class Owner {
    * Returns a page of the webhook deliveries of all accounts, newest first.
    * @example const { rows } = await client.owner.deliveries()
    */
-  async deliveries({ signal, ...of }: PageOptions & { failed?: boolean } = {}): Promise<Page<OwnedDelivery>> {
-    const options = { query: { ...of, failed: of.failed?.toString(), limit: of.limit?.toString() }, signal }
-    const answer = await this.#json<{ deliveries: OwnedDelivery[]; next: string | null }>('GET', '/deliveries', options)
-    return { rows: answer.deliveries, next: answer.next }
+  deliveries(options: PageOptions & { failed?: boolean } = {}): Promise<Page<OwnedDelivery>> {
+    return this.#page('/deliveries', 'deliveries', options)
   }
 
   /**
@@ -269,10 +261,9 @@ export class Owner {
    * Returns a page of the audit log, newest first. A page may be empty although another page follows.
    * @example const { rows } = await client.owner.audit({ limit: 20 })
    */
-  async audit({ after, limit, signal, ...filter }: AuditFilter & PageOptions = {}): Promise<Page<AuditEntry>> {
-    const query = { ...auditQuery(filter), after, limit: limit?.toString() }
-    const answer = await this.#json<{ entries: AuditEntry[]; next: string | null }>('GET', '/audit', { query, signal })
-    return { rows: answer.entries, next: answer.next }
+  audit({ after, limit, signal, ...filter }: AuditFilter & PageOptions = {}): Promise<Page<AuditEntry>> {
+    const options = { ...auditQuery(filter), after, limit, signal }
+    return this.#page('/audit', 'entries', options)
   }
 
   /**
@@ -289,6 +280,10 @@ export class Owner {
   // end
   async #json<Answer extends object>(...request: Parameters<Connection['json']>): Promise<Answer> {
     return this.#owned().json<Answer>(...request)
+  }
+
+  async #page<Row>(...request: Parameters<Connection['page']>): Promise<Page<Row>> {
+    return this.#owned().page<Row>(...request)
   }
 
   #owned(): Connection {

@@ -113,14 +113,8 @@ export class Sessions {
    * @throws HoldfastError `SESSION_REQUIRED` if the credential is a key
    * @example const { rows } = await client.sessions.list({ limit: 20 })
    */
-  async list({ after, limit, signal }: PageOptions = {}): Promise<Page<SessionRow>> {
-    const query = { after, limit: limit?.toString() }
-    const answer = await this.#connection.json<{ sessions: SessionRow[]; next: string | null }>(
-      'GET',
-      '/auth/sessions',
-      { query, signal },
-    )
-    return { rows: answer.sessions, next: answer.next }
+  list(options: PageOptions = {}): Promise<Page<SessionRow>> {
+    return this.#connection.page('/auth/sessions', 'sessions', options)
   }
 
   /**

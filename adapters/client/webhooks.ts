@@ -83,13 +83,7 @@ export class Webhooks {
    * @throws HoldfastError `NOT_FOUND`
    * @example const { rows } = await client.webhooks.deliveries(id)
    */
-  async deliveries(id: string, { after, limit, signal }: PageOptions = {}): Promise<Page<Delivery>> {
-    const path = `/webhooks/${pathPart(id, 'the id')}/deliveries`
-    const query = { after, limit: limit?.toString() }
-    const answer = await this.#connection.json<{ deliveries: Delivery[]; next: string | null }>('GET', path, {
-      query,
-      signal,
-    })
-    return { rows: answer.deliveries, next: answer.next }
+  async deliveries(id: string, options: PageOptions = {}): Promise<Page<Delivery>> {
+    return this.#connection.page(`/webhooks/${pathPart(id, 'the id')}/deliveries`, 'deliveries', options)
   }
 }
