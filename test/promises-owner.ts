@@ -40,4 +40,11 @@ export const ownerPromises: readonly KeptPromise[] = [
     replace: 'false',
     test: page('shows the jobs of all accounts'),
   },
+  {
+    promise: 'the owner in the process leaves no entry in the audit log',
+    file: 'src/wiring/http.ts',
+    find: 'limits: NO_LIMITS })',
+    replace: 'limits: NO_LIMITS, audit: below.features.audit })',
+    test: { file: 'test/wiring/owners-api.test.ts', name: 'needs no credential, and leaves no row' },
+  },
 ]
