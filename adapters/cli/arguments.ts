@@ -59,7 +59,7 @@ function readFlag(values: Values, name: string, { value, least, many, required, 
 function wholeNumber(name: string, text: string, least: number): number {
   const number = /^\d{1,15}$/.test(text) ? Number(text) : -1
   if (number >= least) return number
-  throw usageError(`--${name} must be a whole number${least > 0 ? ` of at least ${least}` : ''}`)
+  throw usageError(`--${name} must be a whole number${least > 0 ? ` from ${least} on` : ''}`)
 }
 
 /** Splits the value of a flag at its commas. */
