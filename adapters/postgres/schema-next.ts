@@ -19,6 +19,9 @@ export const nextSchema = `
     WHERE root_id > 0;
   -- Owners of roots: 0 for public roots, or the number of an account; null for an account that the version before made.
   ALTER TABLE accounts ADD COLUMN owner BIGINT;
+  ALTER TABLE accounts ADD COLUMN default_visibility TEXT NOT NULL DEFAULT 'public';
+  ALTER TABLE records ADD COLUMN visibility TEXT NOT NULL DEFAULT 'public';
+  ALTER TABLE removed_records ADD COLUMN visibility TEXT NOT NULL DEFAULT 'public';
   CREATE UNIQUE INDEX accounts_by_owner ON accounts (owner) WHERE owner IS NOT NULL;
   ALTER TABLE roots ADD COLUMN owner BIGINT NOT NULL DEFAULT 0;
   ALTER TABLE fetches ADD COLUMN owner BIGINT NOT NULL DEFAULT 0;

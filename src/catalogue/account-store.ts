@@ -1,3 +1,4 @@
+import type { Visibility } from '../domain/visibility.ts'
 import type { Page, PageRequest } from './page.ts'
 
 /** A user of a sign-in provider. Providers never give a subject to another user. */
@@ -22,6 +23,8 @@ export interface Account {
   createdAt: number
   /** Number by which roots name their owner. Null for an account of an earlier version, which owns no roots. */
   owner: number | null
+  /** Visibility of records whose request names none. */
+  defaultVisibility: Visibility
 }
 
 /** A link that sets the password of an account. */
@@ -34,7 +37,9 @@ export interface PasswordLinkRow {
 }
 
 /** Changes to an account. An absent field keeps its value. */
-export type AccountChanges = Partial<Pick<Account, 'email' | 'name' | 'plan' | 'defaultCluster' | 'disabled'>>
+export type AccountChanges = Partial<
+  Pick<Account, 'email' | 'name' | 'plan' | 'defaultCluster' | 'defaultVisibility' | 'disabled'>
+>
 
 /**
  * The store of accounts. Each method is one transaction, durable when its promise resolves.
@@ -53,6 +58,9 @@ export interface AccountStore {
   slice(offset: number, limit: number): Promise<{ rows: Account[]; total: number }>
   /** Returns `last_owner` if the change would disable the only enabled owner. */
   change(id: string, changes: AccountChanges): Promise<Account | 'no_account' | 'email_taken' | 'last_owner'>
+
+  /** Gives a number to an account that has none. */
+  giveOwner(id: string, owner: number): Promise<void>
 
   /** Returns null if the account does not exist or has no password. */
   passwordHash(id: string): Promise<string | null>

@@ -8,7 +8,7 @@ const RECORD = `
   id text, seq bigint = search_id, account_id text, cluster_id text, cid text, codec bigint, multihash bytea,
   root_id bigint, type text, status text, status_at bigint, status_code text, status_reason text, fetch_id bigint,
   name text, original_name text, custom_name text, meta text, size bigint, dag_size bigint, charge bigint,
-  expires_at bigint, created_at bigint, ${LIST}`
+  expires_at bigint, created_at bigint, visibility text, ${LIST}`
 
 /** Tables of accounts, of records and of their content. */
 export const coreTables: readonly CatalogueTable[] = [
@@ -18,7 +18,7 @@ export const coreTables: readonly CatalogueTable[] = [
     move: {
       columns: `id text, seq bigint = rowid, email text, name text, plan text, role text, default_cluster text,
         password_hash text, disabled boolean, created_at bigint, deleted_at bigint, pins bigint, expiring_pins bigint,
-        stored_bytes bigint, kept_bytes bigint, owner bigint`,
+        stored_bytes bigint, kept_bytes bigint, owner bigint, default_visibility text`,
     },
   },
   {

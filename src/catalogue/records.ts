@@ -1,4 +1,5 @@
 import type { PinStatus, StatusCode } from '../domain/pin-status.ts'
+import type { Visibility } from '../domain/visibility.ts'
 import type { DagIdentity } from '../ipld/cid.ts'
 import type { NewBlock } from '../ledger/blocks.ts'
 import type { WholeDag } from '../ledger/whole-dag.ts'
@@ -28,6 +29,8 @@ export interface RecordRow {
   customName: string | null
   /** A JSON object with string values and sorted keys; null for none. */
   meta: string | null
+  /** The root of a private record belongs to the owner number of its account. */
+  visibility: Visibility
   size: number
   dagSize: number
   /** Number of quota bytes of the blocks; 0 while this node does not have the blocks. */

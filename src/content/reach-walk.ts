@@ -37,6 +37,9 @@ export class ReachWalker {
       case STAGE.note:
         if (!(await this.#table.note(walk))) await this.#table.enter(walk, STAGE.end)
         return
+      case STAGE.close:
+        if (!(await this.#table.close(walk))) await this.#table.enter(walk, STAGE.end)
+        return
       default:
         if (!(await this.#table.forget(walk))) await this.#table.end(walk)
     }

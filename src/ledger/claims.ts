@@ -3,7 +3,8 @@ import type { Database, Statement } from '../storage/database.ts'
 import type { WriteQueue } from '../storage/write-queue.ts'
 import { type BlockTable, FIND_BLOCK } from './block-table.ts'
 import type { BlockRow, BlockState, NewBlock, StoredBlock } from './blocks.ts'
-import type { Possessor } from './possessor.ts'
+import { type Possessor, PUBLIC } from './possessor.ts'
+import { PrivateWays } from './private-ways.ts'
 import type { RootTable } from './root-table.ts'
 import type { WholeDag } from './whole-dag.ts'
 
@@ -44,6 +45,7 @@ export class Claims {
   readonly #dropBytes: Statement<[number], unknown>
   readonly #setState: Statement<[BlockState, number], unknown>
   readonly #need: Statement<[number, number], unknown>
+  readonly #private: PrivateWays
 
   constructor(db: Database, blocks: BlockTable, queue: WriteQueue) {
     this.#blocks = blocks
@@ -54,6 +56,7 @@ export class Claims {
     this.#dropBytes = db.prepare('DELETE FROM small_blocks WHERE block_id = ?')
     this.#setState = db.prepare('UPDATE blocks SET state = ? WHERE id = ?')
     this.#need = db.prepare('INSERT OR IGNORE INTO root_blocks (root_id, block_id) VALUES (?, ?)')
+    this.#private = new PrivateWays(db)
   }
 
   /**
@@ -104,7 +107,17 @@ export class Claims {
     const found = roots.find(backendId, dag, dag.owner)
     const rootId = found?.id ?? roots.insert(backendId, dag, now)
     const { dagSize, charge } = found ?? dag
-    return { rootId, dagSize, charge, healed: this.store(rootId, backendId, block) === 'healed' }
+    const healed = this.store(rootId, backendId, block) === 'healed'
+    if (dag.owner !== PUBLIC) this.close(rootId, 0)
+    return { rootId, dagSize, charge, healed }
+  }
+
+  /**
+   * Closes the next blocks of a root to strangers, within the caller's transaction. Returns the id of the last one, or
+   * null if none is left.
+   */
+  close(rootId: number, after: number): number | null {
+    return this.#private.close(rootId, after)
   }
 
   /** Repairs an inline block within the caller's transaction. Returns whether the block was damaged. */

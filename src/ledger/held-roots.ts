@@ -42,14 +42,15 @@ export class HeldRoots {
   }
 
   /**
-   * Locates a block for a stranger: only if a live root makes the block public. Otherwise returns the status of a
-   * takedown, or 503 until the walk of the root has ended. Returns null if no live root needs the block.
+   * Locates a block for a stranger: only if a live public root makes the block public. Otherwise returns the status of a
+   * takedown, or 503 until the walk of a root has ended. Returns null if no live public root needs the block.
    */
   open(multihash: Uint8Array, now: number): HeldPlace | RefusalStatus | null {
     const block = this.#blocks.findOpen(multihash, now, this.#external)
     if (block !== undefined) return placeOf(block, !this.#external.has(block.backendId))
     const roots = this.#roots.findOpen(multihash, now)
     const root = roots.find(({ backendId }) => !this.#external.has(backendId)) ?? roots[0]
+    if (root === undefined && this.#blocks.isStale(multihash, now)) return 503
     if (root === undefined) return refusalOf(this.#blocks.findRefusal(multihash, now))
     return placeOf(root, !this.#external.has(root.backendId) && this.sizeOf(root.backendId, multihash) !== null)
   }

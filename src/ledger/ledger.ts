@@ -69,6 +69,14 @@ export class Ledger {
     return this.#parts.queue.run(() => this.#parts.roots.abandon(rootId), { durable: false })
   }
 
+  /** Closes the blocks of a root to strangers, in steps. Call this before the root completes as one of an account. */
+  async close(rootId: number): Promise<void> {
+    for (let after: number | null = 0; after !== null; ) {
+      const place: number = after
+      after = await this.#parts.queue.run(() => this.claims.close(rootId, place), { durable: false })
+    }
+  }
+
   /**
    * Stores since when the external backend has had all blocks of a staged root. Null means that the backend does not
    * have them.

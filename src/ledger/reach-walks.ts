@@ -3,12 +3,15 @@ import type { Database, Statement } from '../storage/database.ts'
 import type { WriteQueue } from '../storage/write-queue.ts'
 import { FIND_BLOCK } from './block-table.ts'
 import type { BlockRow } from './blocks.ts'
+import { PUBLIC } from './possessor.ts'
+import { PRIVATE_WAY, PrivateWays } from './private-ways.ts'
 import type { WithheldStatus } from './withheld.ts'
 
 /**
- * Stages of a walk in order: delete the rows of an earlier walk, walk from the root, store the ways, delete the walk.
+ * Stages of a walk in order: delete the rows of an earlier walk, walk from the root, store the ways, delete the walk. A
+ * walk of a root that has become private begins at `close`, reads no block and continues at `end`.
  */
-export const STAGE = { forget: 0, walk: 1, note: 2, end: 3 } as const
+export const STAGE = { forget: 0, walk: 1, note: 2, end: 3, close: 4 } as const
 
 /** A walk through the DAG of one root, which computes `way` for each block of the root. */
 export interface ReachWalk {
@@ -19,6 +22,7 @@ export interface ReachWalk {
   /** Null if the root no longer exists. */
   state: 'staging' | 'complete' | 'dropped' | null
   barred: number
+  owner: number
   backendId: number
   codec: number
   multihash: Uint8Array
@@ -45,6 +49,7 @@ const UNREACHED = 404
 /** Stores the progress of walks across restarts. */
 export class ReachWalks {
   readonly #queue: WriteQueue
+  readonly #private: PrivateWays
   readonly #next: Statement<[number], ReachWalk>
   readonly #delay: Statement<[number, number], unknown>
   readonly #enter: Statement<[number, number], unknown>
@@ -62,8 +67,9 @@ export class ReachWalks {
 
   constructor(db: Database, queue: WriteQueue) {
     this.#queue = queue
+    this.#private = new PrivateWays(db)
     this.#next = db.prepare(`
-      SELECT w.root_id AS rootId, w.stage, w.place, r.state, r.barred, r.backend_id AS backendId, r.codec, r.multihash
+      SELECT w.root_id AS rootId, w.stage, w.place, r.state, r.barred, r.owner, r.backend_id AS backendId, r.codec, r.multihash
       FROM reach_walks w INDEXED BY reach_walks_by_time LEFT JOIN roots r ON r.id = w.root_id
       WHERE w.due_at <= ? ORDER BY w.due_at LIMIT 1`)
     this.#delay = db.prepare('UPDATE reach_walks SET due_at = ? WHERE root_id = ?')
@@ -140,16 +146,25 @@ export class ReachWalks {
   }
 
   /** Stores the ways of the next blocks of a root. Returns false if no blocks are left. */
-  note({ rootId, place, barred }: ReachWalk): Promise<boolean> {
+  note({ rootId, place, barred, owner }: ReachWalk): Promise<boolean> {
     return this.#write(() => {
       const rows = this.#ways.all(rootId, place, ROWS_AT_ONCE)
       for (const { blockId, way, reached } of rows) {
-        const found = barred > 1 ? barred : (reached ?? UNREACHED)
+        const found = (barred > 1 ? barred : (reached ?? UNREACHED)) + (owner === PUBLIC ? 0 : PRIVATE_WAY)
         if (way !== found) this.#setWay.run(found, rootId, blockId)
       }
       const last = rows.at(-1)
       if (last !== undefined) this.#place.run(last.blockId, rootId)
       return last !== undefined
+    })
+  }
+
+  /** Closes the next blocks of a root to strangers. Returns false if no blocks are left. */
+  close({ rootId, place }: ReachWalk): Promise<boolean> {
+    return this.#write(() => {
+      const last = this.#private.close(rootId, place)
+      if (last !== null) this.#place.run(last, rootId)
+      return last !== null
     })
   }
 

@@ -3,7 +3,7 @@ import { keptText } from '../domain/text.ts'
 import type { DagIdentity } from '../ipld/cid.ts'
 import type { Database, Statement } from '../storage/database.ts'
 import { rowsOfTurn } from '../storage/rows-of-turn.ts'
-import type { Possessor } from './possessor.ts'
+import { type Possessor, PUBLIC } from './possessor.ts'
 import type { OwnedDag, RootFile, WholeDag } from './whole-dag.ts'
 
 /** A DAG that is stored completely. */
@@ -52,8 +52,8 @@ export class RootTable {
   readonly #find: Statement<[Uint8Array, number, number, number], RootRow>
   readonly #findOfAny: Statement<[Uint8Array, number, number], RootRow>
   readonly #findAnywhere: Statement<[Uint8Array, number], RootRow>
-  readonly #findPossessed: Statement<[Uint8Array, number, number], LiveRoot>
-  readonly #findOpen: Statement<[Uint8Array, number], LiveRoot>
+  readonly #nextPlace: Statement<[Uint8Array, number, number], { codec: number; backendId: number }>
+  readonly #at: Statement<[Uint8Array, number, number, number], LiveRoot & { barred: number }>
   readonly #isLive: Statement<[number, number], unknown>
   readonly #completeAfter: Statement<[number, number], IdentifiedRow & { isHeld: 0 | 1 }>
   readonly #dropped: Statement<[number, number], { id: number }>
@@ -89,11 +89,12 @@ export class RootTable {
     this.#find = db.prepare(`${complete} AND backend_id = ? AND owner = ?`)
     this.#findOfAny = db.prepare(`${complete} AND backend_id = ? LIMIT 1`)
     this.#findAnywhere = db.prepare(`${complete} LIMIT 1`)
-    const live = `
-      SELECT id AS rootId, backend_id AS backendId, live_until AS liveUntil FROM roots
-      WHERE state = 'complete' AND multihash = ? AND (live_until IS NULL OR live_until > ?)`
-    this.#findPossessed = db.prepare(`${live} AND owner IN (0, ?) LIMIT 1`)
-    this.#findOpen = db.prepare(`${live} AND owner = 0 AND barred < 2`)
+    this.#nextPlace = db.prepare(`
+      SELECT codec, backend_id AS backendId FROM roots
+      WHERE state = 'complete' AND multihash = ? AND (codec, backend_id) > (?, ?) ORDER BY codec, backend_id LIMIT 1`)
+    this.#at = db.prepare(`
+      SELECT id AS rootId, backend_id AS backendId, live_until AS liveUntil, barred FROM roots
+      WHERE state = 'complete' AND multihash = ? AND codec = ? AND backend_id = ? AND owner = ?`)
     this.#isLive = db.prepare(
       `SELECT 1 FROM roots WHERE id = ? AND state = 'complete' AND (live_until IS NULL OR live_until > ?)`,
     )
@@ -182,14 +183,31 @@ export class RootTable {
 
   /** Returns a live root with this multihash that a possessor may use. Any codec matches. */
   findPossessed(multihash: Uint8Array, { now, owner }: Possessor): LiveRoot | undefined {
-    return this.#findPossessed.get(multihash, now, owner)
+    return this.#live(multihash, owner === PUBLIC ? [PUBLIC] : [PUBLIC, owner], now).next().value
   }
 
   /**
    * Returns the live public roots with this multihash that are not taken down. Each codec and backend has at most one.
    */
   findOpen(multihash: Uint8Array, now: number): LiveRoot[] {
-    return this.#findOpen.all(multihash, now)
+    return [...this.#live(multihash, [PUBLIC], now)].filter(({ barred }) => barred < 2)
+  }
+
+  /** Yields the live roots of some owners. Looks each one up by itself, because other accounts may have many roots. */
+  *#live(
+    multihash: Uint8Array,
+    owners: readonly number[],
+    now: number,
+  ): Generator<LiveRoot & { barred: number }, undefined, undefined> {
+    let place = this.#nextPlace.get(multihash, -1, 0)
+    while (place !== undefined) {
+      const { codec, backendId } = place
+      for (const owner of owners) {
+        const root = this.#at.get(multihash, codec, backendId, owner)
+        if (root !== undefined && (root.liveUntil === null || root.liveUntil > now)) yield root
+      }
+      place = this.#nextPlace.get(multihash, codec, backendId)
+    }
   }
 
   /** Returns whether a root is complete and held at `now`. */

@@ -9,6 +9,7 @@ import { StagedBlocks } from '../content/taken-source.ts'
 import type { Clock } from '../domain/clock.ts'
 import { HoldfastError } from '../domain/errors.ts'
 import { identityOf } from '../ipld/cid.ts'
+import { PUBLIC } from '../ledger/possessor.ts'
 import type { DagSizes } from '../ledger/whole-dag.ts'
 import type { DeletionStop } from './deletion-stop.ts'
 import type { PinChanges } from './pin-changes.ts'
@@ -94,6 +95,7 @@ export class PinCommit {
           await one.staged.settle()
           one.staged = await handOver(one.input, one.staged, home)
         }
+        if (one.input.target.owner !== PUBLIC) await one.staged?.close()
         intents.push(await this.#intentOf(one.input, names, one.staged, home.id))
       }
       const made = await this.#parts.records.commit([...intents, ...partial], token)
@@ -134,6 +136,7 @@ export class PinCommit {
         statusCode: null,
         statusReason: null,
         size: sizes.contentSize,
+        visibility: target.visibility,
         expiresAt: target.expiresAt,
         createdAt: now,
       },

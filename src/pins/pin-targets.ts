@@ -1,8 +1,10 @@
 import type { AccountService } from '../access/accounts/account-service.ts'
 import type { PlanCatalogue } from '../access/plan-catalogue.ts'
+import type { Account } from '../catalogue/account-store.ts'
 import type { ClusterRegistry } from '../clusters/cluster-registry.ts'
 import type { Clock } from '../domain/clock.ts'
 import { HoldfastError } from '../domain/errors.ts'
+import { checkedVisibility, type Visibility } from '../domain/visibility.ts'
 import { PUBLIC } from '../ledger/possessor.ts'
 import type { DecidedTarget, PinTarget, Requester } from './pin-types.ts'
 import type { Timelock } from './removal/timelock.ts'
@@ -25,11 +27,14 @@ export class PinTargets {
   /** @throws HoldfastError `VALIDATION` without an id, `NOT_FOUND` for an unknown id */
   async requester(accountId: string | undefined): Promise<Requester> {
     if (typeof accountId !== 'string') throw new HoldfastError('VALIDATION', 'account must be the id of an account')
-    const account = await this.#parts.accounts.get(accountId)
+    const account = await this.#parts.accounts.owned(accountId)
     return { account, plan: this.#parts.plans.get(account.plan) }
   }
 
-  /** @throws HoldfastError `CLUSTER_NOT_ALLOWED`, `INVALID_TIMELOCK`, `TIMELOCK_NOT_ALLOWED`, `UNAVAILABLE` */
+  /**
+   * @throws HoldfastError `CLUSTER_NOT_ALLOWED`, `INVALID_TIMELOCK`, `TIMELOCK_NOT_ALLOWED`, `UNAVAILABLE`; `VALIDATION`
+   * for an unknown visibility; `NOT_OFFERED` for private content in a cluster that serves to everybody
+   */
   decide({ account, plan }: Requester, target: PinTarget): DecidedTarget {
     const { clusters, timelock, clock } = this.#parts
     const clusterId = clusters.choose(plan, target.cluster?.trim(), account.defaultCluster)
@@ -39,6 +44,20 @@ export class PinTargets {
     }
     // Do not check the default cluster yet. A later form field may name another cluster.
     if (target.cluster !== undefined && clusters.nodeOf(clusterId) === null) clusters.checkPresent(clusterId)
-    return { clusterId, owner: PUBLIC, expiresAt: timelock.decide(target.timelock, plan, clock.now()) }
+    const visibility = this.#visibility(clusterId, account, target.visibility)
+    const expiresAt = timelock.decide(target.timelock, plan, clock.now())
+    return { clusterId, visibility, owner: visibility === 'public' ? PUBLIC : numberOf(account), expiresAt }
   }
+
+  #visibility(clusterId: string, account: Account, asked: string | undefined): Visibility {
+    const visibility = asked ? checkedVisibility(asked) : account.defaultVisibility
+    if (visibility === 'public' || !this.#parts.clusters.isExternal(clusterId)) return visibility
+    const message = `visibility must be "public" in ${clusterId}: the system that keeps this cluster serves to everybody`
+    throw new HoldfastError('NOT_OFFERED', message)
+  }
+}
+
+function numberOf({ id, owner }: Account): number {
+  if (owner !== null) return owner
+  throw new HoldfastError('INTERNAL_ERROR', `the account ${id} has no number`)
 }

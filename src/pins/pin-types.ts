@@ -6,8 +6,9 @@ import type { StagingBackend } from '../clusters/staging-backend.ts'
 import type { PinStatus } from '../domain/pin-status.ts'
 import type { Plan } from '../domain/plan.ts'
 import type { ByteSource } from '../domain/sources.ts'
+import type { Visibility } from '../domain/visibility.ts'
 
-export type { ByteSource, NameMatch, PinStatus }
+export type { ByteSource, NameMatch, PinStatus, Visibility }
 /** Origin of the content: an uploaded file, an uploaded directory, or a CID. */
 export type PinType = 'file' | 'directory' | 'pin'
 
@@ -26,6 +27,8 @@ export interface PinRecord {
   originalName: string | null
   customName: string | null
   meta: Readonly<Record<string, string>>
+  /** Only its account may read the content of a private record. */
+  visibility: Visibility
   /** Size of the file, or total size of all files in the directory. */
   size: number
   /** Total size of all distinct blocks. For quotas, each block counts as at least 512 bytes. */
@@ -43,11 +46,13 @@ export interface DagFile {
   size: number
 }
 
-/** Cluster and expiry that a request asks for. Undefined and empty values mean the default. */
+/** Cluster, expiry and visibility that a request asks for. Undefined and empty values mean the default. */
 export interface PinTarget {
   cluster?: string | undefined
   /** Instant at which the record expires: an RFC 3339 date-time or a `Date`. */
   timelock?: string | Date | undefined
+  /** `public` or `private`. */
+  visibility?: string | undefined
   /** True if another node forwarded the request. The cluster must then be on this node, to prevent loops. */
   fromNode?: boolean | undefined
 }
@@ -160,9 +165,10 @@ export interface Requester {
   plan: Plan
 }
 
-/** Cluster and expiry of a pin, after defaults and permissions are applied. */
+/** Cluster, expiry and visibility of a pin, after defaults and permissions are applied. */
 export interface DecidedTarget {
   clusterId: string
+  visibility: Visibility
   /** Owner of the root that the record gets. */
   owner: number
   expiresAt: number | null

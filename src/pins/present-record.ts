@@ -23,7 +23,7 @@ export function newUploadId(now: number): string {
 export function presentRecord(row: ListedRecord): PinRecord {
   const { id, accountId, clusterId, cid, type, status, name, originalName, customName } = row
   const meta: Record<string, string> = row.meta === null ? {} : JSON.parse(row.meta)
-  const { size, dagSize, expiresAt, createdAt } = row
+  const { visibility, size, dagSize, expiresAt, createdAt } = row
   return {
     uploadId: id,
     accountId,
@@ -35,6 +35,7 @@ export function presentRecord(row: ListedRecord): PinRecord {
     originalName,
     customName,
     meta,
+    visibility,
     size,
     dagSize,
     expiresAt,

@@ -1,7 +1,11 @@
-/** Schema of the owners of roots: 0 for public roots, or the number of an account. */
+/** Schema of private records, and of the owners of roots: 0 for public roots, or the number of an account. */
 export const ownersSchema = `
   ALTER TABLE accounts ADD COLUMN owner INTEGER;
+  ALTER TABLE accounts ADD COLUMN default_visibility TEXT NOT NULL DEFAULT 'public';
   CREATE UNIQUE INDEX accounts_by_owner ON accounts (owner) WHERE owner IS NOT NULL;
+
+  ALTER TABLE records ADD COLUMN visibility TEXT NOT NULL DEFAULT 'public';
+  ALTER TABLE removed_records ADD COLUMN visibility TEXT NOT NULL DEFAULT 'public';
 
   ALTER TABLE roots ADD COLUMN owner INTEGER NOT NULL DEFAULT 0;
   DROP INDEX roots_by_dag;

@@ -5,6 +5,7 @@ import { ADMITTED } from '../content/dag/walk.ts'
 import { RecordedBlocks } from '../content/taken-source.ts'
 import { listContent } from '../content/unixfs/content-listing.ts'
 import { cidOf } from '../ipld/cid.ts'
+import { PUBLIC } from '../ledger/possessor.ts'
 import type { OwnedDag, WholeDag } from '../ledger/whole-dag.ts'
 
 /**
@@ -24,6 +25,7 @@ export async function takeDag(
   try {
     const contentSize = await listContent(staged, cid, staged, signal)
     await staged.settle()
+    if (dag.owner !== PUBLIC) await staged.close()
     const { codec, multihash, owner } = dag
     return { staged, stagedRootId: staged.rootId, dag: { codec, multihash, owner, ...staged.sizes(contentSize) } }
   } catch (error) {

@@ -176,6 +176,7 @@ function openLimits({ key, account }: { key: RateLimit | null; account: RateLimi
       defaultCluster: null,
       disabled: false,
       owner: null,
+      defaultVisibility: 'public' as const,
       createdAt: 0,
     },
     plan: { ...plan, rateLimit: key, accountRateLimit: account },

@@ -101,6 +101,7 @@ describe('the removal of an account', () => {
       defaultCluster: null,
       disabled: false,
       owner: null,
+      defaultVisibility: 'public' as const,
       createdAt: 1,
     }
     await accounts.insert({ id: 'a', email: 'a@example.org', ...rest }, null)
@@ -185,7 +186,15 @@ describe('the removal of an account', () => {
   /** Returns a removal of two accounts, of which `clear` removes pins. The second is not marked yet. */
   async function ofTwo(clear: (id: string) => Promise<boolean>) {
     const { accounts } = memoryAccess()
-    const rest = { name: null, plan: 'free', role: 'user' as const, defaultCluster: null, disabled: false, owner: null }
+    const rest = {
+      name: null,
+      plan: 'free',
+      role: 'user' as const,
+      defaultCluster: null,
+      disabled: false,
+      owner: null,
+      defaultVisibility: 'public' as const,
+    }
     for (const id of ['a', 'b']) await accounts.insert({ id, email: `${id}@example.org`, createdAt: 1, ...rest }, null)
     await accounts.markDeleted('a', 1)
     const clock = new ManualClock()

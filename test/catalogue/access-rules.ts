@@ -653,6 +653,7 @@ function account(id: string): Account {
     defaultCluster: null,
     disabled: false,
     owner: null,
+    defaultVisibility: 'public' as const,
     createdAt: 1,
   }
   return { id, email: `${id}@example.org`, ...rest }

@@ -81,7 +81,16 @@ class Model {
       id: `r${String(this.#made++).padStart(6, '0')}`,
       ...{ accountId: ACCOUNTS[step.account] ?? '', clusterId: CLUSTERS[step.cluster] ?? '', cid: `dag ${step.dag}` },
       ...{ codec, multihash, type: 'file', status: 'pinned', statusAt: this.now, statusCode: null, statusReason: null },
-      ...{ name, originalName: null, customName: null, meta: null, size: contentSize, expiresAt, createdAt: this.now },
+      ...{
+        name,
+        originalName: null,
+        customName: null,
+        meta: null,
+        visibility: 'public',
+        size: contentSize,
+        expiresAt,
+        createdAt: this.now,
+      },
     }
   }
 

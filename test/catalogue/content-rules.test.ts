@@ -83,6 +83,7 @@ async function inMemory(): Promise<ContentCatalogue> {
     defaultCluster: null,
     disabled: false,
     owner: null,
+    defaultVisibility: 'public' as const,
   }
   for (const id of ACCOUNTS) await catalogue.accounts.insert({ id, email: `${id}@test`, ...rest, createdAt: 0 }, null)
   return catalogue

@@ -145,6 +145,10 @@ function accountsOf(rows: AccessRows, along: GoesAlong): AccountStore {
       return 'inserted'
     },
     get: async id => orNull(live(rows, id)),
+    giveOwner: async (id, owner) => {
+      const account = live(rows, id)
+      if (account !== undefined) account.owner ??= owner
+    },
     findByEmail: async email => orNull(byEmail(email)),
     findOwner: async () => orNull(all().find(({ role }) => role === 'owner')),
     list: async request => {

@@ -94,9 +94,10 @@ export class MemoryContent {
       originalName,
       customName,
       meta,
+      visibility,
       ...dag
     }: NewRecord): string =>
-      JSON.stringify([accountId, clusterId, expiresAt, name, originalName, customName, meta, keyOf(dag)])
+      JSON.stringify([accountId, clusterId, expiresAt, name, originalName, customName, meta, visibility, keyOf(dag)])
     return this.live(now, row => told(row) === told(record))[0]
   }
 

@@ -102,6 +102,7 @@ export function recordOf(dag: ReturnType<typeof dagOf>, more: Partial<NewRecord>
       originalName: null,
       customName: null,
       meta: null,
+      visibility: 'public',
       size: 10,
     },
     ...{ expiresAt: null, createdAt: 0, ...more },

@@ -18,7 +18,7 @@ function principalOf(kind: Credential['kind'], requests: number): Principal {
   return {
     account: {
       ...{ id: 'a', email: 'a@example.org', name: null, plan: 'p', role: 'user', defaultCluster: null },
-      ...{ disabled: false, owner: null, createdAt: 0 },
+      ...{ disabled: false, owner: null, defaultVisibility: 'public' as const, createdAt: 0 },
     },
     plan: {
       ...{ name: 'p', timelock: false, clusters: '*', serverImport: true, maxFileBytes: null, maxDirectoryBytes: null },

@@ -2,6 +2,7 @@ import type { AccountChanges, AccountStore } from '../../catalogue/account-store
 import type { Page } from '../../catalogue/page.ts'
 import type { Clock } from '../../domain/clock.ts'
 import { HoldfastError } from '../../domain/errors.ts'
+import { checkedVisibility, type Visibility } from '../../domain/visibility.ts'
 import type { CredentialCache } from '../credentials/credential-cache.ts'
 import { hashSecret, ownerNumber, type RandomBytes, randomId, systemRandom } from '../keys/api-key-secret.ts'
 import type { PlanCatalogue } from '../plan-catalogue.ts'
@@ -54,6 +55,7 @@ export class AccountService implements Accounts {
       disabled: false,
       createdAt: this.#options.clock.now(),
       owner: ownerNumber(this.#random),
+      defaultVisibility: 'public',
     }
     this.#options.plans.check(account.plan)
     checkUnreserved(account.email, account.role)
@@ -80,6 +82,14 @@ export class AccountService implements Accounts {
     const account = await this.#options.store.get(id)
     if (account === null) throw notFound(id)
     return account
+  }
+
+  async owned(id: string): Promise<Account> {
+    const account = await this.get(id)
+    if (account.owner !== null) return account
+    // An account of an earlier version gets its number with its first upload or pin.
+    await this.#options.store.giveOwner(id, ownerNumber(this.#random))
+    return this.get(id)
   }
 
   async find(idOrEmail: string): Promise<Account | undefined> {
@@ -119,6 +129,10 @@ export class AccountService implements Accounts {
       throw new HoldfastError('CLUSTER_NOT_ALLOWED', `cluster ${cluster} is not available to this account`)
     }
     return this.#change(id, { defaultCluster: cluster })
+  }
+
+  async setDefaultVisibility(id: string, visibility: Visibility): Promise<Account> {
+    return this.#change(id, { defaultVisibility: checkedVisibility(visibility) })
   }
 
   async setDisabled(id: string, disabled: boolean): Promise<Account> {

@@ -1,3 +1,4 @@
+import type { Visibility } from '../../domain/visibility.ts'
 import type { Account } from '../principal.ts'
 
 /** Fields of a new account. */
@@ -72,6 +73,12 @@ export interface Accounts {
    * @example await engine.accounts.setDefaultCluster(account, 'cl1-eu')
    */
   setDefaultCluster(id: string, cluster: string | null): Promise<Account>
+  /**
+   * Sets the visibility of later records whose request names none.
+   * @throws HoldfastError `NOT_FOUND`, `VALIDATION`
+   * @example await engine.accounts.setDefaultVisibility(account, 'private')
+   */
+  setDefaultVisibility(id: string, visibility: Visibility): Promise<Account>
   /**
    * Disables or enables an account. A disabled account keeps its content, but its requests fail with
    * `account_disabled`.

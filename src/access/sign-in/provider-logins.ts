@@ -114,7 +114,17 @@ export class ProviderLogins {
     const plan = checks.planOf(groups)
     const id = randomId()
     const owner = ownerNumber()
-    const rest = { id, plan, role: 'user' as const, defaultCluster: null, disabled: false, createdAt: now, owner }
+    const visibility = { defaultVisibility: 'public' as const }
+    const rest = {
+      id,
+      plan,
+      role: 'user' as const,
+      defaultCluster: null,
+      disabled: false,
+      createdAt: now,
+      owner,
+      ...visibility,
+    }
     const own = Buffer.from(hashSecret(`${issuer} ${subject}`))
       .toString('hex')
       .slice(0, 32)

@@ -12,6 +12,7 @@ export const account = columns<Account>({
   disabled: 'flag',
   createdAt: 'integer',
   owner: 'integer',
+  defaultVisibility: 'text',
 })
 
 export const LIVE_ACCOUNT = 'deleted_at IS NULL'

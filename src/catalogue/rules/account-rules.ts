@@ -21,6 +21,7 @@ export const INSERT_ACCOUNT = sql`
   INSERT INTO accounts (${columnNames(account)}, password_hash${either('', ', email_key')})
   VALUES (${valuesOf(account)}, :passwordHash${either('', ', :emailKey')}) ON CONFLICT (${EMAIL}) DO NOTHING`
 const GET = sql`SELECT ${account} FROM accounts WHERE id = :id AND ${LIVE_ACCOUNT}`
+const GIVE_OWNER = sql`UPDATE accounts SET owner = :owner WHERE id = :id AND owner IS NULL`
 const BY_EMAIL = sql`SELECT ${account} FROM accounts WHERE ${EMAIL} = :emailKey AND ${LIVE_ACCOUNT}`
 const OWNER = sql`
   SELECT ${account} FROM accounts WHERE role = 'owner' AND ${LIVE_ACCOUNT} ORDER BY created_at, ${SEQ} LIMIT 1`
@@ -67,6 +68,7 @@ export function accountRules(driver: CatalogueDriver): AccountStore {
     list: async ({ after, limit }) => pageOf(await driver.all(PAGE, { ...placeAfter(after), rows: limit + 1 }), limit),
     slice: (offset, limit) => slice(driver, Math.max(0, offset), limit),
     change: (id, changes) => driver.transaction(() => change(id, changes)),
+    giveOwner: async (id, owner) => void (await driver.run(GIVE_OWNER, { id, owner })),
     passwordHash: async id => (await driver.first(PASSWORD_HASH, { id }))?.passwordHash ?? null,
     setPassword: (id, hash, keepSession) =>
       driver.transaction(function* () {

@@ -210,6 +210,14 @@ export class StagedDag {
   }
 
   /**
+   * Closes the blocks to strangers. Call this, after {@link settle}, before the root completes as one of an account. A
+   * block that is held back is closed by the commit.
+   */
+  async close(): Promise<void> {
+    if ('id' in this.#root) await this.#ledger.close(this.#root.id)
+  }
+
+  /**
    * Drops the staged root, unless it is complete. May be called more than once. Never throws, because an error would
    * hide the caller's error. The next start of the node drops a root that remains.
    */

@@ -11,7 +11,7 @@ import type { Clock } from '../../domain/clock.ts'
 import { HoldfastError, isHoldfastError } from '../../domain/errors.ts'
 import { cidOf } from '../../ipld/cid.ts'
 import type { Attempt } from '../../jobs/job-runner.ts'
-import { Possessor } from '../../ledger/possessor.ts'
+import { Possessor, PUBLIC } from '../../ledger/possessor.ts'
 import type { FetchSession } from '../../network/block-fetcher.ts'
 import type { DeletionStop } from '../deletion-stop.ts'
 import { type ExternalFetch, type FetchingBackends, fetchExternally } from './external-fetch.ts'
@@ -198,6 +198,7 @@ export class FetchAttempt implements Attempt<FetchRow> {
     const contentSize = await listContent(staged, this.root, { blockCount: blocks, charge }, this.signal)
     await staged.settle()
     const { codec, multihash, owner, id } = this.job
+    if (owner !== PUBLIC) await staged.close()
     const sizes = { contentSize, dagSize: bytes, blocks, charge, fileCount: staged.fileCount }
     const { fetches, clock, fetchingBackends } = this.#parts
     const current = external && (await fetchingBackends.placements.find(external.backendId, external))

@@ -128,6 +128,7 @@ export class NetworkPinner {
       statusCode: null,
       statusReason: null,
       size: 0,
+      visibility: target.visibility,
       expiresAt: target.expiresAt,
       createdAt: now,
     }

@@ -27,6 +27,7 @@ describe('the access stores in PostgreSQL', needsPostgres, () => {
         defaultCluster: null,
         disabled: false,
         owner: null,
+        defaultVisibility: 'public' as const,
       }
       await here.accounts.insert({ id: 'one', email: 'one@example.org', ...rest, createdAt: 1 }, null)
       const insert = (node: typeof here, id: string): Promise<string> =>
@@ -47,7 +48,15 @@ describe('the access stores in PostgreSQL', needsPostgres, () => {
 
   test('the traffic of an account goes with it', async () => {
     const { accounts } = postgresAccess(database, 'here')
-    const rest = { name: null, plan: 'free', role: 'user' as const, defaultCluster: null, disabled: false, owner: null }
+    const rest = {
+      name: null,
+      plan: 'free',
+      role: 'user' as const,
+      defaultCluster: null,
+      disabled: false,
+      owner: null,
+      defaultVisibility: 'public' as const,
+    }
     for (const id of ['one', 'two']) await accounts.insert({ id, email: id, ...rest, createdAt: 1 }, null)
     await database.command(
       "INSERT INTO egress (account_id, month, domain, bytes) VALUES ('one', 202611, 'a', 1), ('two', 202611, 'a', 1)",

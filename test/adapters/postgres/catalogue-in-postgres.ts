@@ -35,6 +35,7 @@ export async function withAccounts(database: Postgres): Promise<void> {
     defaultCluster: null,
     disabled: false,
     owner: null,
+    defaultVisibility: 'public' as const,
   }
   for (const id of ACCOUNTS) await accounts.insert({ id, email: `${id}@test`, ...rest, createdAt: 0 }, null)
 }

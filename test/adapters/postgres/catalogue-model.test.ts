@@ -45,6 +45,7 @@ describe('a catalogue in PostgreSQL and the ledger of a node', needsPostgres, ()
       defaultCluster: null,
       disabled: false,
       owner: null,
+      defaultVisibility: 'public' as const,
       createdAt: 0,
     }
     return {

@@ -13,7 +13,7 @@ async function world() {
   await catalogue.accounts.insert(
     {
       ...{ id: 'one', email: 'one@test', name: null, plan: 'unlimited', role: 'user', defaultCluster: null },
-      ...{ disabled: false, owner: null, createdAt: 0 },
+      ...{ disabled: false, owner: null, defaultVisibility: 'public' as const, createdAt: 0 },
     },
     null,
   )
