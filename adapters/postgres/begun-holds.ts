@@ -4,7 +4,7 @@ import type { SharedBackend } from './backends.ts'
 import { TAKES_CONTENT } from './node-states.ts'
 import type { Postgres } from './postgres.ts'
 import { live, rowIdentity } from './record-rows.ts'
-import { ROOT, type RootFound } from './shared-roots.ts'
+import { PUT, ROOT, type RootFound, SAME_PRIVATE, SAME_PUBLIC } from './shared-roots.ts'
 
 /** A hold to place for an account. */
 export interface HoldRequest extends Omit<WantedHold, 'id' | 'isPlaced'> {
@@ -49,8 +49,9 @@ export const UNLESS_ENDED = `CASE WHEN EXISTS (
 
 /**
  * Inserts or finds the root of each wanted DAG, and begins a hold on it. The roots stay locked until the holds exist, so
- * nobody can drop them. They are locked in the order of their contents, to avoid deadlocks.
+ * nobody can drop them. They are locked in one order, public roots first, to avoid deadlocks.
  */
+const KEY = 'multihash, codec, backend_id, owner'
 const BEGIN = `
   WITH wanted AS MATERIALIZED (
     SELECT *, 'hold ' || nextval('hold_numbers') AS hold_id
@@ -60,19 +61,24 @@ const BEGIN = `
         now, owner, n)
     WHERE (SELECT 1 FROM records WHERE records.account_id = one.account_id AND records.identity = one.identity
       AND ${HAS_ROOT} AND ${live('one.now')} AND NOT ${TAKES_CONTENT} LIMIT 1) IS NULL
+  ), put_public AS (
+    INSERT INTO roots (${PUT})
+    SELECT DISTINCT ON (multihash, codec, backend_id) ${PUT}
+    FROM wanted WHERE owner = 0 ORDER BY multihash, codec, backend_id
+    ${SAME_PUBLIC} RETURNING ${ROOT}, ${KEY}
+  ), put_private AS (
+    INSERT INTO roots (${PUT})
+    SELECT DISTINCT ON (multihash, codec, backend_id, owner) ${PUT}
+    FROM wanted WHERE owner <> 0 ORDER BY multihash, codec, backend_id, owner
+    ${SAME_PRIVATE} RETURNING ${ROOT}, ${KEY}
   ), put AS (
-    INSERT INTO roots (backend_id, codec, multihash, owner, content_size, dag_size, blocks, charge, file_count)
-    SELECT DISTINCT ON (multihash, codec, backend_id)
-      backend_id, codec, multihash, owner, content_size, dag_size, blocks, charge, file_count
-    FROM wanted ORDER BY multihash, codec, backend_id
-    ON CONFLICT (multihash, codec, backend_id) DO UPDATE SET backend_id = excluded.backend_id
-    RETURNING ${ROOT}, backend_id, codec, multihash
+    SELECT * FROM put_public UNION ALL SELECT * FROM put_private
   ), begun AS (
     INSERT INTO holds (id, node, root_id, state)
-    SELECT hold_id, ${UNLESS_ENDED}, put.id, 'placing' FROM wanted JOIN put USING (multihash, codec, backend_id)
+    SELECT hold_id, ${UNLESS_ENDED}, put.id, 'placing' FROM wanted JOIN put USING (${KEY})
   )
   SELECT n, hold_id AS "holdId", put.id, "dagSize", put.charge, "contentSize", listed, "isPlaced"
-  FROM wanted JOIN put USING (multihash, codec, backend_id)`
+  FROM wanted JOIN put USING (${KEY})`
 
 type Begun = RootFound & { n: number; holdId: string }
 

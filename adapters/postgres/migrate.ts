@@ -1,8 +1,8 @@
 import { HoldfastError } from '../../src/domain/errors.ts'
 import type { Postgres } from './postgres.ts'
+import { applyVisibility, VISIBILITY_VERSION } from './schema-visibility.ts'
 import type { Sql } from './sql.ts'
-
-const LOCK = 0x484f4c44
+import { SCHEMA_LOCK, statementsOf } from './statements-of.ts'
 
 export interface Migration {
   sql: string
@@ -23,7 +23,7 @@ export function migrate(database: Postgres, migrations: readonly Migration[], ma
   return database.transaction(async sql => {
     // The role or the database may have a limit.
     await sql.run('SET LOCAL statement_timeout = 0')
-    await sql.run('SELECT pg_advisory_xact_lock($1)', [LOCK])
+    await sql.run('SELECT pg_advisory_xact_lock($1)', [SCHEMA_LOCK])
     await sql.run(
       'CREATE TABLE IF NOT EXISTS schema_versions (version INTEGER PRIMARY KEY, tolerated BOOLEAN NOT NULL)',
     )
@@ -39,6 +39,7 @@ export function migrate(database: Postgres, migrations: readonly Migration[], ma
       throw new HoldfastError('CONFLICT', `database: the schema is from an older Holdfast, ${remedy}`)
     }
     for (const [i, migration] of migrations.entries()) if (i >= found.length) await apply(sql, i + 1, migration)
+    if (found.length === 0) await applyVisibility(sql)
     return Math.max(found.length, migrations.length)
   })
 }
@@ -50,7 +51,8 @@ export function migrate(database: Postgres, migrations: readonly Migration[], ma
  */
 export async function schemaVersions(sql: Sql, migrations: readonly Migration[]) {
   const found = await sql.all<{ version: number; tolerated: boolean }>(
-    'SELECT version, tolerated FROM schema_versions ORDER BY version',
+    'SELECT version, tolerated FROM schema_versions WHERE version < $1 ORDER BY version',
+    [VISIBILITY_VERSION],
   )
   const newer = found.slice(migrations.length)
   if (newer.length > 1 || newer.some(({ tolerated }) => !tolerated)) {
@@ -62,18 +64,4 @@ export async function schemaVersions(sql: Sql, migrations: readonly Migration[])
 async function apply(sql: Sql, version: number, { sql: text, isTolerated }: Migration): Promise<void> {
   for (const statement of statementsOf(text)) await sql.run(statement)
   await sql.run('INSERT INTO schema_versions (version, tolerated) VALUES ($1, $2)', [version, isTolerated])
-}
-
-/** Splits SQL at each semicolon at the end of a line outside `$$` quotes. */
-function statementsOf(text: string): string[] {
-  const statements: string[] = []
-  let open = ''
-  for (const line of text.split('\n')) {
-    open += `${line}\n`
-    const isQuoted = open.split('$$').length % 2 === 0
-    if (isQuoted || !line.trimEnd().endsWith(';')) continue
-    statements.push(open.trim())
-    open = ''
-  }
-  return statements
 }

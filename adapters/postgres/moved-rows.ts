@@ -2,7 +2,6 @@ import type { MovedRow } from '../../src/catalogue/moving.ts'
 import { emailKey } from '../../src/catalogue/rules/account-rules.ts'
 import { type CopiedTable, movedColumns } from '../../src/catalogue/tables.ts'
 import { folded } from '../../src/domain/search-words.ts'
-import type { Visibility } from '../../src/domain/visibility.ts'
 import { rowIdentity, wordsOfRecord } from './record-rows.ts'
 import type { Sql, SqlParam } from './sql.ts'
 
@@ -79,7 +78,7 @@ function derivedOfRecord(row: MovedRow): MovedRow {
     originalName: text('original_name'),
     customName: text('custom_name'),
     meta: text('meta'),
-    visibility: row.visibility as Visibility,
+    owner: Number(row.owner),
   }
   return {
     hold_id: root_id === null ? null : id,

@@ -5,7 +5,6 @@ import { fetchFor } from '../../src/catalogue/rules/fetch-rows.ts'
 import { SET_FETCH } from '../../src/catalogue/rules/record-statements.ts'
 import type { HeldRecord } from '../../src/catalogue/rules/removal-rules.ts'
 import { checkTransition } from '../../src/domain/pin-status.ts'
-import { PUBLIC } from '../../src/ledger/possessor.ts'
 import type { PlacedHold } from './begun-holds.ts'
 import { ContentChange, type ContentParts } from './content-change.ts'
 import { beginFetch, fetchParts } from './fetch-parts.ts'
@@ -111,7 +110,7 @@ export class PostgresLostContent implements LostContent {
     if (record.status === 'failed') return { record, kind: 'kept' }
     const backendId = homeOf(record.clusterId)
     if (backendId === null) return { record, kind: 'fail' }
-    const dag = ledger.find(backendId, record, PUBLIC)
+    const dag = ledger.find(backendId, record, record.owner)
     if (dag !== undefined && !ledger.isLostFrom(dag.id)) {
       const [hold] = await holds.place([{ backendId, stagedRootId: null, dag, ends: record.expiresAt }])
       if (hold != null) return { record, kind: 'hold', backendId, hold }
@@ -167,7 +166,7 @@ export class PostgresLostContent implements LostContent {
       return [{ record: whole, from: record.status }]
     }
     if (one.kind === 'fetch') {
-      const wanted = { backendId: one.backendId, record, owner: PUBLIC, now }
+      const wanted = { backendId: one.backendId, record, owner: record.owner, now }
       const parts = fetchParts(database, holds)
       const fetch = await runRule(
         fetchFor(parts, wanted, () => beginFetch(parts, holds, wanted, one.staged)),

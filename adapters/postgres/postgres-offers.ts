@@ -4,8 +4,7 @@ import type { CatalogueRecord, ReconciliationParts } from '../../src/catalogue/r
 import { foundRecord, RECORDS_AFTER, type WrongRecord } from '../../src/catalogue/rules/reconciliation-rules.ts'
 import { selectList } from '../../src/catalogue/rules/statement.ts'
 import { isHoldfastError } from '../../src/domain/errors.ts'
-import type { DagIdentity } from '../../src/ipld/cid.ts'
-import { PUBLIC } from '../../src/ledger/possessor.ts'
+import type { OwnedDag } from '../../src/ledger/whole-dag.ts'
 import { BACKEND_ID } from './backends.ts'
 import type { ContentParts } from './content-change.ts'
 import { IS_GIVEN_UP } from './node-states.ts'
@@ -34,7 +33,7 @@ const INSERT = `
 const IN_ORDER = '(record_id, offers.node) > ($2, $3) ORDER BY record_id, offers.node LIMIT $4'
 const OPEN = `
   SELECT record_id AS "recordId", offers.node, offers.cluster_id AS "clusterId", "nodeId",
-    records.codec, records.multihash, ${BACKEND_ID} AS "backendId", "isGivenUp"
+    records.codec, records.multihash, records.owner, ${BACKEND_ID} AS "backendId", "isGivenUp"
       OR (records.id IS NULL AND ${IS_REMOVED}) AS "isLeft"
   FROM (
     (SELECT * FROM offers WHERE taker = $1 AND ${IN_ORDER})
@@ -52,7 +51,7 @@ const NOTHING = { isEnded: false, changes: [] }
 
 type Nullable<Row> = { [Name in keyof Row]: Row[Name] | null }
 /** `isLeft` is true for an offer that cannot be taken now. */
-type Found = Omit<Offer, 'dag'> & Nullable<DagIdentity> & { isLeft: boolean }
+type Found = Omit<Offer, 'dag'> & Nullable<OwnedDag> & { isLeft: boolean }
 
 /** Places holds for records of a database that was set back, and offers content to other nodes. */
 export class PostgresOffers implements Offers {
@@ -112,16 +111,19 @@ export class PostgresOffers implements Offers {
     const found = await this.#sql.all<Found>(OPEN, [this.#node, recordId, node, limit, [...homes.keys()]])
     const offers = found.filter(({ isLeft }) => !isLeft)
     return {
-      offers: offers.map(({ codec, multihash, isLeft: _, ...offer }): Offer => {
-        return { ...offer, dag: codec === null || multihash === null ? null : { codec, multihash } }
+      offers: offers.map(({ codec, multihash, owner, isLeft: _, ...offer }): Offer => {
+        return {
+          ...offer,
+          dag: codec === null || multihash === null || owner === null ? null : { codec, multihash, owner },
+        }
       }),
       last: found.length < limit ? null : (found.at(-1) ?? null),
     }
   }
 
-  has(backendId: number, dag: DagIdentity): boolean {
+  has(backendId: number, dag: OwnedDag): boolean {
     const { ledger } = this.#parts
-    const root = ledger.find(backendId, dag, PUBLIC)
+    const root = ledger.find(backendId, dag, dag.owner)
     return root !== undefined && !ledger.isLostFrom(root.id)
   }
 
@@ -158,7 +160,7 @@ export class PostgresOffers implements Offers {
     const record = await this.#sql.first<CatalogueRecord>(RECORD, [recordId])
     if (record !== undefined) {
       const own = record.node === this.#node ? record.own : null
-      const root = own === null ? undefined : ledger.find(own, record, PUBLIC)
+      const root = own === null ? undefined : ledger.find(own, record, record.owner)
       if (!isHeld(ledger, record, own) || root === undefined || ledger.isLostFrom(root.id)) return false
     }
     await endOffers(this.#parts, `record_id = $1 AND NOT ${IS_REMOVED}`, [recordId])
@@ -173,7 +175,7 @@ export class PostgresOffers implements Offers {
       const room = await this.#parts.pace.roomForWhole(this.#sql, accountId)
       first.push(...records.slice(0, room))
       for (const { record, backendId } of records.slice(room)) {
-        const root = this.#parts.ledger.find(backendId, record, PUBLIC)
+        const root = this.#parts.ledger.find(backendId, record, record.owner)
         if (root !== undefined) later.push({ record, root, taker: this.#node })
       }
     }

@@ -7,7 +7,6 @@ import { isLocal, type ReconciliationParts, type WrongRecord } from '../../src/c
 import type { HeldRecord } from '../../src/catalogue/rules/removal-rules.ts'
 import { checkTransition } from '../../src/domain/pin-status.ts'
 import type { CatalogueHolds } from '../../src/ledger/catalogue-holds.ts'
-import { PUBLIC } from '../../src/ledger/possessor.ts'
 import { ContentChange, type ContentParts } from './content-change.ts'
 import { beginFetch, fetchParts } from './fetch-parts.ts'
 import { LockedAccounts } from './locked-accounts.ts'
@@ -68,7 +67,8 @@ export class PostgresReconciliation implements ReconciliationParts {
     for (let after = ''; ; ) {
       const found = await this.#sql.all<HeldRecord>(
         `SELECT ${HELD_COLUMNS} FROM records
-         WHERE root_id = (SELECT id FROM roots WHERE multihash = $1 AND codec = $2 AND backend_id = $3 AND owner = $8)
+         WHERE root_id = (SELECT id FROM roots WHERE multihash = $1 AND codec = $2 AND backend_id = $3
+           AND ((owner = 0 AND $8 = 0) OR (owner <> 0 AND owner = $8)))
            AND id > $4 AND ($5 OR cluster_id = ANY($6)) ORDER BY id LIMIT $7`,
         [dag.multihash, dag.codec, this.#parts.holds.backend(backendId), after, isHere, clusters, STEP, dag.owner],
       )
@@ -127,7 +127,7 @@ export class PostgresReconciliation implements ReconciliationParts {
     }
     if (kind === 'record-unfetched') return this.#wait(mended, 'the content is fetched again')
     const { database, holds, ledger } = this.#parts
-    const dag = ledger.find(backendId, record, PUBLIC)
+    const dag = ledger.find(backendId, record, record.owner)
     if (dag === undefined) return []
     const [hold] = await holds.place([{ backendId, stagedRootId: null, dag, ends: record.expiresAt }])
     if (hold == null) return []
@@ -158,7 +158,7 @@ export class PostgresReconciliation implements ReconciliationParts {
   async #wait(
     { record, backendId, now }: Mended,
     reason: string,
-    { isHoldLost = false, owner = PUBLIC } = {},
+    { isHoldLost = false, owner = record.owner } = {},
   ): Promise<StatusChange[]> {
     const { database, holds } = this.#parts
     if (record.status !== 'pinning' && record.status !== 'queued') checkTransition(record.status, 'pinning')

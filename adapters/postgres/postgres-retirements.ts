@@ -27,7 +27,7 @@ const ROOTS = `
     (SELECT cluster_id FROM records WHERE root_id = one.id LIMIT 1) AS "clusterId"
   FROM (SELECT id, codec, multihash, owner, backend_id FROM roots WHERE id > $2 ORDER BY id LIMIT $3) AS one ORDER BY id`
 const WAITING = `
-  SELECT records.id, account_id AS "accountId", cluster_id AS "clusterId", fetch_id AS "fetchId", origins, owner
+  SELECT records.id, account_id AS "accountId", cluster_id AS "clusterId", fetch_id AS "fetchId", origins, running.owner
   FROM (SELECT id, origins, owner FROM fetches WHERE node = $1 ORDER BY id LIMIT $2) AS running
   JOIN records ON fetch_id = running.id LIMIT $2`
 /** A node without holds and fetches has no content that a record needs. */

@@ -12,10 +12,11 @@ export async function storeFiles(
   for (let offset = 0; ; offset += STEP) {
     const files = read(offset, STEP)
     await database.command(
-      `INSERT INTO root_files (root_id, position, path, codec, multihash, size)
-       SELECT $1, $2 + n - 1, path, codec, multihash, size
-       FROM unnest($3::text[], $4::bigint[], $5::bytea[], $6::bigint[])
+      `INSERT INTO root_files (root_id, position, path, codec, multihash, size, owner)
+       SELECT $1, $2 + n - 1, path, codec, multihash, size, roots.owner
+       FROM roots CROSS JOIN unnest($3::text[], $4::bigint[], $5::bytea[], $6::bigint[])
          WITH ORDINALITY AS file (path, codec, multihash, size, n)
+       WHERE roots.id = $1
        ON CONFLICT (root_id, position) DO NOTHING`,
       [
         rootId,

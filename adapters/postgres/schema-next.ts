@@ -20,11 +20,14 @@ export const nextSchema = `
   -- Owners of roots: 0 for public roots, or the number of an account; null for an account that the version before made.
   ALTER TABLE accounts ADD COLUMN owner BIGINT;
   ALTER TABLE accounts ADD COLUMN default_visibility TEXT NOT NULL DEFAULT 'public';
-  ALTER TABLE records ADD COLUMN visibility TEXT NOT NULL DEFAULT 'public';
-  ALTER TABLE removed_records ADD COLUMN visibility TEXT NOT NULL DEFAULT 'public';
+  -- 0 for a public record, else the number of its account.
+  ALTER TABLE records ADD COLUMN owner BIGINT NOT NULL DEFAULT 0;
+  ALTER TABLE removed_records ADD COLUMN owner BIGINT NOT NULL DEFAULT 0;
   CREATE UNIQUE INDEX accounts_by_owner ON accounts (owner) WHERE owner IS NOT NULL;
   ALTER TABLE roots ADD COLUMN owner BIGINT NOT NULL DEFAULT 0;
   ALTER TABLE fetches ADD COLUMN owner BIGINT NOT NULL DEFAULT 0;
+  ALTER TABLE root_files ADD COLUMN owner BIGINT NOT NULL DEFAULT 0;
+  CREATE UNIQUE INDEX roots_private ON roots (multihash, owner, codec, backend_id) WHERE owner <> 0;
   ${undoPeriodsSchema}
   ${revisionsSchema}
 

@@ -1,5 +1,5 @@
 import type { SharedPlace, SharedPlaces } from '../../src/catalogue/fleet.ts'
-import type { Possessor } from '../../src/ledger/possessor.ts'
+import { type Possessor, PUBLIC } from '../../src/ledger/possessor.ts'
 import { NODE_NUMBER } from './backends.ts'
 import type { Postgres } from './postgres.ts'
 
@@ -9,8 +9,35 @@ const LIFE = `LATERAL (
 const PLACE = `roots.${NODE_NUMBER} AS node, life.expires_at AS "liveUntil"`
 const IS_ROOT = 'TRUE AS "isRoot"'
 const IS_FILE = 'FALSE AS "isRoot"'
-const IS_POSSESSED = 'roots.owner IN (0, $3)'
 const IS_LIVE = '(life.expires_at IS NULL OR life.expires_at > $2)'
+
+/**
+ * SQL conditions on the owner of a root, each with an index of its own. Roots of other accounts, which may be many, are
+ * in none of them.
+ */
+const IS_PUBLIC = (table: string) => `${table}.owner = 0`
+const IS_OWN = (table: string) => `${table}.owner = $3 AND ${table}.owner <> 0`
+
+function statementsFor(owners: ReadonlyArray<(table: string) => string>): { asRoot: string; asFile: string } {
+  const asRoot = owners.flatMap(isOf => [
+    `(SELECT ${PLACE}, ${IS_ROOT} FROM roots, ${LIFE}
+      WHERE multihash = $1 AND ${isOf('roots')} AND ${IS_LIVE} LIMIT ${MOST})`,
+    `(SELECT ${PLACE}, ${IS_ROOT} FROM roots JOIN offers ON offers.root_id = roots.id
+      JOIN records AS life ON life.id = record_id
+      WHERE roots.multihash = $1 AND ${isOf('roots')} AND ${IS_LIVE} LIMIT ${MOST})`,
+  ])
+  // PostgreSQL would plan a join with the files over all roots.
+  const asFile = owners.map(
+    isOf => `SELECT ${PLACE}, ${IS_FILE} FROM roots, ${LIFE}
+      WHERE roots.id = ANY(ARRAY(
+        SELECT root_id FROM root_files WHERE multihash = $1 AND ${isOf('root_files')} LIMIT ${MOST}))
+      AND ${isOf('roots')} AND ${IS_LIVE}`,
+  )
+  return { asRoot: asRoot.join(' UNION ALL '), asFile: asFile.join(' UNION ALL ') }
+}
+
+const FOR_VISITORS = statementsFor([IS_PUBLIC])
+const FOR_OWNER = statementsFor([IS_PUBLIC, IS_OWN])
 
 /** Finds the nodes that have content: the root of a record, or a file listed below such a root. */
 export class PostgresPlaces implements SharedPlaces {
@@ -26,16 +53,9 @@ export class PostgresPlaces implements SharedPlaces {
    */
   async find(multihash: Uint8Array, { now, owner }: Possessor): Promise<SharedPlace[]> {
     const { reading } = this.#database
-    const asRoot = `
-      (SELECT ${PLACE}, ${IS_ROOT} FROM roots, ${LIFE} WHERE multihash = $1 AND ${IS_POSSESSED} AND ${IS_LIVE} LIMIT ${MOST})
-      UNION ALL
-      (SELECT ${PLACE}, ${IS_ROOT} FROM roots JOIN offers ON offers.root_id = roots.id
-         JOIN records AS life ON life.id = record_id WHERE roots.multihash = $1 AND ${IS_POSSESSED} AND ${IS_LIVE} LIMIT ${MOST})`
-    const found = await reading.all<SharedPlace>(asRoot, [multihash, now, owner])
-    if (found.length > 0) return found
-    // PostgreSQL would plan a join with the files over all roots.
-    const asFile = `SELECT ${PLACE}, ${IS_FILE} FROM roots, ${LIFE}
-      WHERE roots.id = ANY(ARRAY(SELECT root_id FROM root_files WHERE multihash = $1 LIMIT ${MOST})) AND ${IS_POSSESSED} AND ${IS_LIVE}`
-    return reading.all<SharedPlace>(asFile, [multihash, now, owner])
+    const { asRoot, asFile } = owner === PUBLIC ? FOR_VISITORS : FOR_OWNER
+    const params = owner === PUBLIC ? [multihash, now] : [multihash, now, owner]
+    const found = await reading.all<SharedPlace>(asRoot, params)
+    return found.length > 0 ? found : reading.all<SharedPlace>(asFile, params)
   }
 }

@@ -7,6 +7,14 @@ export const ROOT = `id, dag_size AS "dagSize", charge, content_size AS "content
   SELECT 1 FROM placements p WHERE p.multihash = roots.multihash AND p.codec = roots.codec
     AND p.backend_id = roots.backend_id AND p.placed) AS "isPlaced"`
 
+/** Columns of an inserted root. */
+export const PUT = 'backend_id, codec, multihash, owner, content_size, dag_size, blocks, charge, file_count'
+/** Finds the public root of a DAG, or the root of an account. Each kind has an index of its own. */
+export const SAME_PUBLIC = `
+  ON CONFLICT (multihash, codec, backend_id) WHERE owner = 0 DO UPDATE SET backend_id = excluded.backend_id`
+export const SAME_PRIVATE = `
+  ON CONFLICT (multihash, codec, backend_id, owner) WHERE owner <> 0 DO UPDATE SET backend_id = excluded.backend_id`
+
 export interface RootFound {
   id: number
   dagSize: number
@@ -21,9 +29,8 @@ export interface RootFound {
 export async function putRoot(sql: Sql, backend: number, dag: WholeDag): Promise<RootFound> {
   const { codec, multihash, owner, contentSize, dagSize, blocks, charge, fileCount } = dag
   const root = await sql.first<RootFound>(
-    `INSERT INTO roots (backend_id, codec, multihash, owner, content_size, dag_size, blocks, charge, file_count)
-     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)
-     ON CONFLICT (multihash, codec, backend_id) DO UPDATE SET backend_id = excluded.backend_id RETURNING ${ROOT}`,
+    `INSERT INTO roots (${PUT}) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)
+     ${owner === 0 ? SAME_PUBLIC : SAME_PRIVATE} RETURNING ${ROOT}`,
     [backend, codec, multihash, owner, contentSize, dagSize, blocks, charge, fileCount],
   )
   if (root === undefined) throw new HoldfastError('INTERNAL_ERROR', 'the inserted row was not returned')
@@ -34,7 +41,10 @@ export async function putRoot(sql: Sql, backend: number, dag: WholeDag): Promise
 export async function dropUnheld(sql: Sql, ids: readonly number[]): Promise<void> {
   if (ids.length === 0) return
   // A transaction that places a hold locks the root's row. After this lock, the query below sees every hold.
-  await sql.run('SELECT 1 FROM roots WHERE id = ANY($1) ORDER BY multihash, codec, backend_id FOR UPDATE', [ids])
+  await sql.run(
+    'SELECT 1 FROM roots WHERE id = ANY($1) ORDER BY owner <> 0, multihash, codec, backend_id, owner FOR UPDATE',
+    [ids],
+  )
   const gone = await sql.all<{ id: number }>(
     `WITH gone AS (
        DELETE FROM roots WHERE id = ANY($1)

@@ -8,7 +8,7 @@ const RECORD = `
   id text, seq bigint = search_id, account_id text, cluster_id text, cid text, codec bigint, multihash bytea,
   root_id bigint, type text, status text, status_at bigint, status_code text, status_reason text, fetch_id bigint,
   name text, original_name text, custom_name text, meta text, size bigint, dag_size bigint, charge bigint,
-  expires_at bigint, created_at bigint, visibility text, ${LIST}`
+  expires_at bigint, created_at bigint, owner bigint, ${LIST}`
 
 /** Tables of accounts, of records and of their content. */
 export const coreTables: readonly CatalogueTable[] = [

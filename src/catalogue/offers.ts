@@ -1,5 +1,4 @@
-import type { DagIdentity } from '../ipld/cid.ts'
-import type { WholeDag } from '../ledger/whole-dag.ts'
+import type { OwnedDag, WholeDag } from '../ledger/whole-dag.ts'
 import type { StatusChange } from './fetches.ts'
 
 /** A database that was set back to an earlier state, or content of a forgotten node that has returned. */
@@ -51,7 +50,7 @@ export interface Offers {
     limit: number
   }): Promise<{ offers: Offer[]; last: OfferPlace | null }>
   /** Returns whether this node has the complete content, without known damage. */
-  has(backendId: number, dag: DagIdentity): boolean
+  has(backendId: number, dag: OwnedDag): boolean
   /**
    * Gives the content to the record. Ends all offers of the record if it is gone, or if its hold is sound on this node.
    *
@@ -74,7 +73,7 @@ export interface OfferPlace {
 export interface Offer extends OfferPlace {
   clusterId: string
   /** Null if the record is gone. */
-  dag: DagIdentity | null
+  dag: OwnedDag | null
   /** The configured id of the node that offers. Null if it has none. */
   nodeId: string | null
   /** The backend of this node that has the content of the record or the offer, by the database. Null for none. */

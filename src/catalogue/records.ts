@@ -1,5 +1,4 @@
 import type { PinStatus, StatusCode } from '../domain/pin-status.ts'
-import type { Visibility } from '../domain/visibility.ts'
 import type { DagIdentity } from '../ipld/cid.ts'
 import type { NewBlock } from '../ledger/blocks.ts'
 import type { WholeDag } from '../ledger/whole-dag.ts'
@@ -29,8 +28,8 @@ export interface RecordRow {
   customName: string | null
   /** A JSON object with string values and sorted keys; null for none. */
   meta: string | null
-  /** The root of a private record belongs to the owner number of its account. */
-  visibility: Visibility
+  /** 0 for a public record, else the number of its account. The root of the record has the same owner. */
+  owner: number
   size: number
   dagSize: number
   /** Number of quota bytes of the blocks; 0 while this node does not have the blocks. */

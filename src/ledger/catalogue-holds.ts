@@ -121,9 +121,9 @@ export class CatalogueHolds {
     return this.#roots.find(backendId, dag, owner)
   }
 
-  /** Returns a complete root of the DAG on any backend, of any owner. */
-  findAnywhere(dag: DagIdentity): RootRow | undefined {
-    return this.#roots.findAnywhere(dag)
+  /** Returns a complete root of an owner on any backend. */
+  findAnywhere(dag: DagIdentity, owner: number): RootRow | undefined {
+    return this.#roots.findAnywhere(dag, owner)
   }
 
   /**

@@ -84,8 +84,8 @@ export class HeldRoots {
     return this.#blocks.isLostFrom(rootId)
   }
 
-  findAnywhere(dag: DagIdentity): RootRow | undefined {
-    return this.#roots.findAnywhere(dag)
+  findAnywhere(dag: DagIdentity, owner: number): RootRow | undefined {
+    return this.#roots.findAnywhere(dag, owner)
   }
 
   /** Returns whether a possessor may use a block of a backend. */

@@ -51,7 +51,6 @@ export class RootTable {
   readonly #get: Statement<[number], RootRow>
   readonly #find: Statement<[Uint8Array, number, number, number], RootRow>
   readonly #findOfAny: Statement<[Uint8Array, number, number], RootRow>
-  readonly #findAnywhere: Statement<[Uint8Array, number], RootRow>
   readonly #nextPlace: Statement<[Uint8Array, number, number], { codec: number; backendId: number }>
   readonly #at: Statement<[Uint8Array, number, number, number], LiveRoot & { barred: number }>
   readonly #isLive: Statement<[number, number], unknown>
@@ -88,7 +87,6 @@ export class RootTable {
     const complete = `SELECT ${COLUMNS} FROM roots WHERE state = 'complete' AND multihash = ? AND codec = ?`
     this.#find = db.prepare(`${complete} AND backend_id = ? AND owner = ?`)
     this.#findOfAny = db.prepare(`${complete} AND backend_id = ? LIMIT 1`)
-    this.#findAnywhere = db.prepare(`${complete} LIMIT 1`)
     this.#nextPlace = db.prepare(`
       SELECT codec, backend_id AS backendId FROM roots
       WHERE state = 'complete' AND multihash = ? AND (codec, backend_id) > (?, ?) ORDER BY codec, backend_id LIMIT 1`)
@@ -177,8 +175,13 @@ export class RootTable {
     return this.#findOfAny.get(dag.multihash, dag.codec, backendId)
   }
 
-  findAnywhere(dag: DagIdentity): RootRow | undefined {
-    return this.#findAnywhere.get(dag.multihash, dag.codec)
+  /** Returns a complete root of an owner on any backend. */
+  findAnywhere(dag: DagIdentity, owner: number): RootRow | undefined {
+    for (const { codec, backendId } of this.#places(dag.multihash)) {
+      const root = codec === dag.codec ? this.find(backendId, dag, owner) : undefined
+      if (root !== undefined) return root
+    }
+    return undefined
   }
 
   /** Returns a live root with this multihash that a possessor may use. Any codec matches. */
@@ -199,15 +202,18 @@ export class RootTable {
     owners: readonly number[],
     now: number,
   ): Generator<LiveRoot & { barred: number }, undefined, undefined> {
-    let place = this.#nextPlace.get(multihash, -1, 0)
-    while (place !== undefined) {
-      const { codec, backendId } = place
+    for (const { codec, backendId } of this.#places(multihash)) {
       for (const owner of owners) {
         const root = this.#at.get(multihash, codec, backendId, owner)
         if (root !== undefined && (root.liveUntil === null || root.liveUntil > now)) yield root
       }
-      place = this.#nextPlace.get(multihash, codec, backendId)
     }
+  }
+
+  /** Yields each codec and backend of the complete roots with a multihash. */
+  *#places(multihash: Uint8Array): Generator<{ codec: number; backendId: number }, undefined, undefined> {
+    let place = this.#nextPlace.get(multihash, -1, 0)
+    for (; place !== undefined; place = this.#nextPlace.get(multihash, place.codec, place.backendId)) yield place
   }
 
   /** Returns whether a root is complete and held at `now`. */

@@ -9,6 +9,7 @@ import type { Logger } from '../domain/logger.ts'
 import { identityOf, parseCid } from '../ipld/cid.ts'
 import type { AnnouncedPlace, Announcements, DueRoot } from '../ledger/announcements.ts'
 import type { HeldRoots } from '../ledger/held-roots.ts'
+import { PUBLIC } from '../ledger/possessor.ts'
 import type { ServedBlocks } from '../network/served-blocks.ts'
 import type { PinRecord } from './pin-types.ts'
 
@@ -101,7 +102,7 @@ export class Announcer {
 
   pinned(record: PinRecord): void {
     const cid = parseCid(record.cid)
-    const root = this.#parts.roots.findAnywhere(identityOf(cid))
+    const root = this.#parts.roots.findAnywhere(identityOf(cid), PUBLIC)
     if (root === undefined || this.#new.size >= MOST_NEW) return
     this.#new.set(root.id, { id: root.id, cid })
     this.#next()
@@ -114,7 +115,7 @@ export class Announcer {
 
   /** Withdraws the provider record of a CID, unless this node has a complete DAG with this root. */
   gone(cid: CID): void {
-    if (this.#parts.roots.findAnywhere(identityOf(cid)) !== undefined) return
+    if (this.#parts.roots.findAnywhere(identityOf(cid), PUBLIC) !== undefined) return
     this.#parts.announcing.withdraw(cid, this.#stop.signal).catch((error: unknown) => {
       if (!this.#stop.signal.aborted)
         this.#parts.logger.warn({ err: error, cid: cid.toString() }, 'withdrawing a root failed')

@@ -136,7 +136,7 @@ export class PinCommit {
         statusCode: null,
         statusReason: null,
         size: sizes.contentSize,
-        visibility: target.visibility,
+        owner: target.owner,
         expiresAt: target.expiresAt,
         createdAt: now,
       },

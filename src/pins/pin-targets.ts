@@ -46,7 +46,7 @@ export class PinTargets {
     if (target.cluster !== undefined && clusters.nodeOf(clusterId) === null) clusters.checkPresent(clusterId)
     const visibility = this.#visibility(clusterId, account, target.visibility)
     const expiresAt = timelock.decide(target.timelock, plan, clock.now())
-    return { clusterId, visibility, owner: visibility === 'public' ? PUBLIC : numberOf(account), expiresAt }
+    return { clusterId, owner: visibility === 'public' ? PUBLIC : numberOf(account), expiresAt }
   }
 
   #visibility(clusterId: string, account: Account, asked: string | undefined): Visibility {

@@ -168,8 +168,7 @@ export interface Requester {
 /** Cluster, expiry and visibility of a pin, after defaults and permissions are applied. */
 export interface DecidedTarget {
   clusterId: string
-  visibility: Visibility
-  /** Owner of the root that the record gets. */
+  /** 0 for a public record, else the number of the account. The root of the record gets the same owner. */
   owner: number
   expiresAt: number | null
 }

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import type { ListedRecord } from '../catalogue/records.ts'
+import { PUBLIC } from '../ledger/possessor.ts'
 import type { PinRecord } from './pin-types.ts'
 
 /** Digits, in base 36, of the number of an id within its millisecond. */
@@ -23,7 +24,7 @@ export function newUploadId(now: number): string {
 export function presentRecord(row: ListedRecord): PinRecord {
   const { id, accountId, clusterId, cid, type, status, name, originalName, customName } = row
   const meta: Record<string, string> = row.meta === null ? {} : JSON.parse(row.meta)
-  const { visibility, size, dagSize, expiresAt, createdAt } = row
+  const { owner, size, dagSize, expiresAt, createdAt } = row
   return {
     uploadId: id,
     accountId,
@@ -35,7 +36,7 @@ export function presentRecord(row: ListedRecord): PinRecord {
     originalName,
     customName,
     meta,
-    visibility,
+    visibility: owner === PUBLIC ? 'public' : 'private',
     size,
     dagSize,
     expiresAt,

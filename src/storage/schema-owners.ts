@@ -4,8 +4,9 @@ export const ownersSchema = `
   ALTER TABLE accounts ADD COLUMN default_visibility TEXT NOT NULL DEFAULT 'public';
   CREATE UNIQUE INDEX accounts_by_owner ON accounts (owner) WHERE owner IS NOT NULL;
 
-  ALTER TABLE records ADD COLUMN visibility TEXT NOT NULL DEFAULT 'public';
-  ALTER TABLE removed_records ADD COLUMN visibility TEXT NOT NULL DEFAULT 'public';
+  -- 0 for a public record, else the number of its account.
+  ALTER TABLE records ADD COLUMN owner INTEGER NOT NULL DEFAULT 0;
+  ALTER TABLE removed_records ADD COLUMN owner INTEGER NOT NULL DEFAULT 0;
 
   ALTER TABLE roots ADD COLUMN owner INTEGER NOT NULL DEFAULT 0;
   DROP INDEX roots_by_dag;

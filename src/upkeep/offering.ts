@@ -8,7 +8,6 @@ import type { BlockSource } from '../content/block-source.ts'
 import type { Clock } from '../domain/clock.ts'
 import { HoldfastError, isHoldfastError } from '../domain/errors.ts'
 import type { Logger } from '../domain/logger.ts'
-import { PUBLIC } from '../ledger/possessor.ts'
 import { takeDag } from './taken-dag.ts'
 
 export interface OfferingParts {
@@ -152,7 +151,7 @@ export class Offering {
   ) {
     const source = nodeId === null ? null : this.#parts.readerOf(nodeId)
     if (source === null) throw new HoldfastError('UNAVAILABLE', 'the node that offers the content has no address')
-    return takeDag({ ...dag, owner: PUBLIC }, this.#parts.backendOf(backendId), source, signal)
+    return takeDag(dag, this.#parts.backendOf(backendId), source, signal)
   }
 }
 

@@ -47,6 +47,7 @@ function recordOf(draws: Draws, id: string): RecordRow {
       originalName: null,
       customName: null,
       meta: null,
+      owner: 0,
     },
     ...{ size: 1, dagSize: 1, expiresAt: draws.below(3) === 0 ? 5 : null, createdAt: draws.below(4) },
     ...(draws.below(4) === 0 ? { rootId: null, charge: 0 } : { rootId: content, charge: CHARGE + content }),

@@ -86,7 +86,7 @@ class Model {
         originalName: null,
         customName: null,
         meta: null,
-        visibility: 'public',
+        owner: 0,
         size: contentSize,
         expiresAt,
         createdAt: this.now,

@@ -30,7 +30,7 @@ export function record(id: string, more: Partial<NewRecord> & { dag?: typeof DAG
   return {
     ...{ id, accountId: 'one', clusterId: 'near', cid: 'cid', ...dag, type: 'file', status: 'pinned', statusAt: NOW },
     ...{ statusCode: null, statusReason: null, name: id, originalName: null, customName: null, meta: null, size: 10 },
-    ...{ visibility: 'public', expiresAt: null, createdAt: NOW, ...fields },
+    ...{ owner: 0, expiresAt: null, createdAt: NOW, ...fields },
   }
 }
 

@@ -94,10 +94,10 @@ export class MemoryContent {
       originalName,
       customName,
       meta,
-      visibility,
+      owner,
       ...dag
     }: NewRecord): string =>
-      JSON.stringify([accountId, clusterId, expiresAt, name, originalName, customName, meta, visibility, keyOf(dag)])
+      JSON.stringify([accountId, clusterId, expiresAt, name, originalName, customName, meta, owner, keyOf(dag)])
     return this.live(now, row => told(row) === told(record))[0]
   }
 

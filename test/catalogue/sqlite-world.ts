@@ -102,7 +102,7 @@ export function recordOf(dag: ReturnType<typeof dagOf>, more: Partial<NewRecord>
       originalName: null,
       customName: null,
       meta: null,
-      visibility: 'public',
+      owner: 0,
       size: 10,
     },
     ...{ expiresAt: null, createdAt: 0, ...more },

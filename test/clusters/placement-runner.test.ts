@@ -91,7 +91,7 @@ function withRunner(run: (world: World) => Promise<void>, broken: Broken = () =>
         originalName: null,
         customName: null,
         meta: null,
-        visibility: 'public',
+        owner: 0,
         size: 10,
         expiresAt: null,
         createdAt: clock.now(),

@@ -17,7 +17,7 @@ const AT_ONCE = 8
 function offering(...given: Array<[recordId: string, node: string, dag: DagIdentity]>) {
   const taken: string[] = []
   const all = given.map(([recordId, node, dag]): Offer => {
-    return { recordId, node, nodeId: node, dag, clusterId: 'near', backendId: null }
+    return { recordId, node, nodeId: node, dag: { ...dag, owner: 0 }, clusterId: 'near', backendId: null }
   })
   const read: string[] = []
   const readFrom = (node: string) => {

@@ -1,6 +1,5 @@
 import { nextTurn, turnSpent } from '../../concurrency/turns.ts'
 import type { CatalogueHolds } from '../../ledger/catalogue-holds.ts'
-import { PUBLIC } from '../../ledger/possessor.ts'
 import type { CatalogueRecord, WrongRecord } from './reconciliation-rules.ts'
 import type { HeldRecord } from './removal-rules.ts'
 
@@ -56,8 +55,8 @@ export async function compareOffered(
     if (isHeld(ledger, record, own)) continue
     const taker = takerOf(record, takers)
     const places = taker === takers.self ? [own, homes.get(record.clusterId) ?? null] : []
-    const known = places.flatMap(place => (place === null ? [] : (ledger.find(place, record, PUBLIC) ?? [])))
-    const root = known[0] ?? ledger.findAnywhere(record)
+    const known = places.flatMap(place => (place === null ? [] : (ledger.find(place, record, record.owner) ?? [])))
+    const root = known[0] ?? ledger.findAnywhere(record, record.owner)
     if (root === undefined || ledger.isLostFrom(root.id)) continue
     if (taker === takers.self) wrong.push({ record, kind: repairOf(record), backendId: root.backendId })
     else others.push({ record, root, taker })

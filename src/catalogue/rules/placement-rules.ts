@@ -27,7 +27,8 @@ const placement = columns<PlacementRow>({
 /** When the lease ends, another node may run the placement. A write with an old generation is rejected. */
 const LEASE_MS = 600_000
 const DAG = fragment`multihash = :multihash AND codec = :codec AND backend_id = :backend`
-const ROOT = fragment`SELECT id FROM roots WHERE ${either("state = 'complete' AND ", '')} ${DAG}`
+/** An external backend has public roots only. */
+const ROOT = fragment`SELECT id FROM roots WHERE ${either("state = 'complete' AND ", '')} ${DAG} AND owner = 0`
 const WANTED = fragment`account_id = excluded.account_id, wanted = TRUE, generation = p.generation + 1, placed = FALSE,
   anew = FALSE, wanted_at = excluded.wanted_at`
 const STATES = withJob('placements', 'placement')

@@ -2,7 +2,6 @@ import { nextTurn, turnSpent } from '../../concurrency/turns.ts'
 import { cidOf } from '../../ipld/cid.ts'
 import { DEFAULT_BACKEND_ID } from '../../ledger/blocks.ts'
 import type { CatalogueHolds } from '../../ledger/catalogue-holds.ts'
-import { PUBLIC } from '../../ledger/possessor.ts'
 import type { StatusChange } from '../fetches.ts'
 import type { Reconciliation, RecordProblem } from '../reconciliation.ts'
 import { either, LEDGER_BACKEND } from './dialect.ts'
@@ -90,7 +89,7 @@ export function reconciliationRules(driver: CatalogueDriver, parts: Reconciliati
         const home = homes.get(record.clusterId) ?? (node === parts.node && isLocal(homes, own) ? own : null)
         if (home === null || (node !== null && node !== parts.node)) continue
         if (own !== null && isSound(ledger, record, own)) continue
-        const isThere = own !== null && ledger.find(own, record, PUBLIC) !== undefined
+        const isThere = own !== null && ledger.find(own, record, record.owner) !== undefined
         const backendId = isThere ? own : home
         const kind = await driver.read(problemOf(ledger, record, backendId))
         const isLost = kind === 'record-lost' && !isOffered
@@ -132,7 +131,7 @@ export function* problemOf(
   backendId: number,
 ): Rule<RecordProblem | null> {
   const { status, holdId, rootId, fetchId } = record
-  const root = ledger.find(backendId, record, PUBLIC)
+  const root = ledger.find(backendId, record, record.owner)
   const isHeld = root !== undefined && holdId !== null && ledger.rootOf(holdId) === root.id
   if (status === 'pinned') {
     if (root === undefined) return 'record-lost'

@@ -13,7 +13,7 @@ export const listed = columns<ListedRecord>({
   originalName: 'text',
   customName: 'text',
   meta: 'text',
-  visibility: 'text',
+  owner: 'integer',
   size: 'integer',
   dagSize: 'integer',
   expiresAt: 'integer',
@@ -41,7 +41,7 @@ const HAS_CONTENT = either('(root_id IS NULL) = 0', 'root_id IS NOT NULL')
 const REPEATS = either(
   `multihash = :multihash AND codec = :codec AND (root_id IS NULL) IN (0, 1) AND cluster_id = :clusterId
     AND expires_at IS :expiresAt AND name IS :name AND original_name IS :originalName AND custom_name IS :customName
-    AND meta IS :meta AND visibility = :visibility`,
+    AND meta IS :meta AND owner = :owner`,
   'identity = :identity',
 )
 

@@ -5,7 +5,6 @@ import type { BlockTable } from '../../ledger/block-table.ts'
 import { CatalogueHolds } from '../../ledger/catalogue-holds.ts'
 import type { Claims } from '../../ledger/claims.ts'
 import type { HoldPlace, Holds } from '../../ledger/holds.ts'
-import { PUBLIC } from '../../ledger/possessor.ts'
 import type { RootTable } from '../../ledger/root-table.ts'
 import type { WriteQueue } from '../../storage/write-queue.ts'
 import type { StatusChange } from '../fetches.ts'
@@ -118,8 +117,8 @@ export class SqliteReconciliation implements ReconciliationParts {
 
   #mend(record: RecordRow, kind: RecordProblem, backendId: number, now: number): StatusChange[] {
     const { holds, roots } = this.#tables
-    const place = { backendId, owner: PUBLIC }
-    const root = roots.find(backendId, record, PUBLIC)
+    const place = { backendId, owner: record.owner }
+    const root = roots.find(backendId, record, record.owner)
     if (kind === 'record-lost') {
       holds.release(record.id)
       return [this.#wait(record, place, 'the content was lost and is fetched again', now)]

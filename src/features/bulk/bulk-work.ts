@@ -4,7 +4,6 @@ import type { PinLimits, RecordRow, Records } from '../../catalogue/records.ts'
 import { nextTurn, turnSpent } from '../../concurrency/turns.ts'
 import type { Clock } from '../../domain/clock.ts'
 import { isHoldfastError } from '../../domain/errors.ts'
-import { PUBLIC } from '../../ledger/possessor.ts'
 import { recordFilterOf } from '../../pins/lists/list-search.ts'
 import type { PinChanges } from '../../pins/pin-changes.ts'
 import type { ChangeSteps } from '../../pins/removal/change-attempt.ts'
@@ -119,7 +118,15 @@ export class BulkWork implements ChangeSteps {
     if (backendId === null || isExpired || (await records.get(row.id)) !== undefined) return
     const record = { ...row, status: 'queued' as const, statusAt: now, statusCode: null, statusReason: null }
     try {
-      const made = await fetches.request({ record, owner: PUBLIC, backendId, origins: [], limits, now, isAnew: true })
+      const made = await fetches.request({
+        record,
+        owner: row.owner,
+        backendId,
+        origins: [],
+        limits,
+        now,
+        isAnew: true,
+      })
       changes.created(made.record)
       for (const { record: changed, from } of made.changes) changes.changed(changed, from)
       wakeFetches()

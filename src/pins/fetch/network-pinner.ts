@@ -128,7 +128,7 @@ export class NetworkPinner {
       statusCode: null,
       statusReason: null,
       size: 0,
-      visibility: target.visibility,
+      owner: target.owner,
       expiresAt: target.expiresAt,
       createdAt: now,
     }

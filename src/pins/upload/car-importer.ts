@@ -199,7 +199,7 @@ export class CarImporter {
         statusCode: 'INCOMPLETE',
         statusReason: `INCOMPLETE: the CAR lacked ${missing?.first}${others}`,
         size: 0,
-        visibility: target.visibility,
+        owner: target.owner,
         expiresAt: target.expiresAt,
         createdAt: now,
       },
