@@ -1,6 +1,6 @@
 import { HoldfastError } from '../../src/domain/errors.ts'
 import type { Postgres } from './postgres.ts'
-import { applyVisibility, VISIBILITY_VERSION } from './schema-visibility.ts'
+import { VISIBILITY_VERSION } from './schema-visibility.ts'
 import type { Sql } from './sql.ts'
 import { SCHEMA_LOCK, statementsOf } from './statements-of.ts'
 
@@ -8,6 +8,8 @@ export interface Migration {
   sql: string
   /** True if nodes of the previous version may keep running after this migration. */
   isTolerated: boolean
+  /** Further changes of a new database, in which no node of the previous version runs. */
+  whenNew?: (sql: Sql) => Promise<void>
 }
 
 /**
@@ -38,8 +40,10 @@ export function migrate(database: Postgres, migrations: readonly Migration[], ma
       const remedy = 'and its nodes may be running; start a node of this version first'
       throw new HoldfastError('CONFLICT', `database: the schema is from an older Holdfast, ${remedy}`)
     }
-    for (const [i, migration] of migrations.entries()) if (i >= found.length) await apply(sql, i + 1, migration)
-    if (found.length === 0) await applyVisibility(sql)
+    for (const [i, migration] of migrations.entries()) {
+      if (i >= found.length) await apply(sql, i + 1, migration)
+      if (found.length === 0) await migration.whenNew?.(sql)
+    }
     return Math.max(found.length, migrations.length)
   })
 }

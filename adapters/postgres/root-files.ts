@@ -13,7 +13,7 @@ export async function storeFiles(
     const files = read(offset, STEP)
     await database.command(
       `INSERT INTO root_files (root_id, position, path, codec, multihash, size, owner)
-       SELECT $1, $2 + n - 1, path, codec, multihash, size, roots.owner
+       SELECT roots.id, $2 + n - 1, path, file.codec, file.multihash, size, roots.owner
        FROM roots CROSS JOIN unnest($3::text[], $4::bigint[], $5::bytea[], $6::bigint[])
          WITH ORDINALITY AS file (path, codec, multihash, size, n)
        WHERE roots.id = $1

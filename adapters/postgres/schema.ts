@@ -14,6 +14,7 @@ import { identitiesSchema, passwordLinksSchema, signInSchema } from './schema-si
 import { takedownsSchema } from './schema-takedowns.ts'
 import { trafficSchema } from './schema-traffic.ts'
 import { versionsSchema } from './schema-versions.ts'
+import { applyVisibility } from './schema-visibility.ts'
 
 /** Migrations, one for each version, in order. Never edit the SQL of a released migration: add another one. */
 export const migrations: readonly Migration[] = [
@@ -40,5 +41,5 @@ export const migrations: readonly Migration[] = [
   { sql: nodeStatesSchema, isTolerated: false },
   { sql: setBacksSchema, isTolerated: false },
   { sql: retiringSchema, isTolerated: true },
-  { sql: nextSchema, isTolerated: true },
+  { sql: nextSchema, isTolerated: true, whenNew: applyVisibility },
 ]
