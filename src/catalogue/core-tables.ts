@@ -86,7 +86,8 @@ export const coreTables: readonly CatalogueTable[] = [
   {
     name: 'root_files',
     move: {
-      columns: 'root_id bigint, position bigint, path text, codec bigint, multihash bytea, size bigint',
+      columns: `root_id bigint, position bigint, path text, codec bigint, multihash bytea, size bigint,
+        owner bigint = (SELECT r.owner FROM roots r WHERE r.id = root_id)`,
       where: "EXISTS (SELECT 1 FROM roots WHERE roots.id = root_id AND state = 'complete')",
       key: ['root_id', 'position'],
       stays: true,

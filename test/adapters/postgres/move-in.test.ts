@@ -23,7 +23,14 @@ const ACCOUNT = 'the account'
 const ROOT = 71
 const CHARGE = 512
 const GIVEN: Readonly<Record<string, SqlValue>> = {
-  ...{ account_id: ACCOUNT, root_id: ROOT, 'accounts.id': ACCOUNT, 'roots.id': ROOT, 'records.charge': CHARGE },
+  ...{
+    account_id: ACCOUNT,
+    root_id: ROOT,
+    'accounts.id': ACCOUNT,
+    'roots.id': ROOT,
+    'roots.owner': 77,
+    'records.charge': CHARGE,
+  },
   ...{ 'accounts.role': 'owner', 'roots.state': 'complete', 'records.type': 'pin', 'records.status': 'pinned' },
   'audit.actor': 'stranger',
   ...{ 'accounts.email': 'Deleted Account', 'jobs.kind': 'fetch' },
@@ -71,6 +78,7 @@ const ONLY_POSTGRES: Readonly<Record<string, unknown>> = {
   ...{ 'fetches.hold_id': expect.stringMatching(/^fetch \d+$/), 'fetches.leavings': 0, 'records.lost_with': null },
   ...{ 'records.seq': expect.any(Number), 'records.hold_id': 'records id', 'records.identity': expect.any(Buffer) },
   'records.words': expect.any(Array),
+  'root_files.owner': 77,
   ...{ 'removed_records.seq': expect.any(Number), 'removed_records.hold_id': 'removed_records id' },
   ...{ 'removed_records.identity': expect.any(Buffer), 'removed_records.words': expect.any(Array) },
   ...{ 'jobs.leased_by': null, 'jobs.leased_until': null },
@@ -95,7 +103,7 @@ const NEW_TABLES = {
     request_windows: 0,
     revisions: 0,
     roots_gone: 0,
-    schema_versions: migrations.length,
+    schema_versions: migrations.length + 1,
     sealing_key: 0,
     signing_keys: 0,
   },
