@@ -1,0 +1,81 @@
+import { once } from 'node:events'
+import http, { type IncomingMessage } from 'node:http'
+import { CID } from 'multiformats/cid'
+import * as Digest from 'multiformats/hashes/digest'
+import type { Surface } from './surfaces.ts'
+
+/** Text in every private file. No answer to a stranger may have it. */
+export const CANARY = 'the canary of private content'
+
+/** A port of a node. Both kinds of surfaces are asked on each port that has their kind. */
+export interface Port {
+  name: string
+  kind: Surface['port']
+  port: number
+}
+
+/** Who asks, by the headers that say so. */
+export interface Asker {
+  name: string
+  headers: Record<string, string>
+}
+
+interface Answer {
+  status: number
+  headers: string[]
+  body: string
+}
+
+/** Headers that say when an answer was given, or which thread gave it. */
+const OF_THE_MOMENT = /^(date|x-thread|x-request-id)$/
+
+/** Returns a CID of the same form that nobody has. */
+export function absentLike(cid: string): string {
+  const { code, multihash, version } = CID.parse(cid)
+  const digest = multihash.digest.map(byte => byte ^ 0xa5)
+  return CID.create(version, code, Digest.create(multihash.code, digest)).toString()
+}
+
+export async function ask({ port }: Port, surface: Surface, cid: string, asker: Asker): Promise<Answer> {
+  const { method = 'GET', path, headers = () => ({}) } = surface
+  const all = { ...headers(cid), ...asker.headers }
+  const outgoing = http.request({ host: '127.0.0.1', port, method, path: path(cid), headers: all, agent: false })
+  outgoing.end()
+  const [incoming] = (await once(outgoing, 'response')) as [IncomingMessage]
+  const body = Buffer.concat(await incoming.toArray()).toString('latin1')
+  const shown: string[] = []
+  for (let i = 0; i < incoming.rawHeaders.length; i += 2) {
+    const name = incoming.rawHeaders[i]?.toLowerCase() ?? ''
+    if (!OF_THE_MOMENT.test(name)) shown.push(`${name}: ${incoming.rawHeaders[i + 1]}`)
+  }
+  return { status: incoming.statusCode ?? 0, headers: shown, body }
+}
+
+/** Asks every surface for private content and for absent content. Returns each difference, and each leak. */
+export async function differences(
+  ports: readonly Port[],
+  surfaces: readonly Surface[],
+  contents: Readonly<Record<string, string>>,
+  askers: readonly Asker[],
+): Promise<string[]> {
+  const found: string[] = []
+  for (const asker of askers) {
+    for (const surface of surfaces) {
+      for (const port of ports.filter(({ kind }) => kind === surface.port)) {
+        for (const [content, cid] of Object.entries(contents)) {
+          const where = `${surface.name} on ${port.name}, ${content}, asked by ${asker.name}`
+          const given = textOf(await ask(port, surface, cid, asker), cid)
+          const absent = absentLike(cid)
+          const expected = textOf(await ask(port, surface, absent, asker), absent)
+          if (given !== expected) found.push(`${where}: ${given} instead of ${expected}`)
+          if (given.includes(CANARY)) found.push(`${where}: the content itself`)
+        }
+      }
+    }
+  }
+  return found
+}
+
+function textOf(answer: Answer, cid: string): string {
+  return JSON.stringify(answer).replaceAll(cid, '<cid>')
+}
