@@ -59,18 +59,21 @@ export async function differences(
   askers: readonly Asker[],
 ): Promise<string[]> {
   const found: string[] = []
+  const compare = async (port: Port, surface: Surface, asker: Asker, content: string, cid: string): Promise<void> => {
+    const absent = absentLike(cid)
+    const [given, expected] = await Promise.all([
+      ask(port, surface, cid, asker).then(answer => textOf(answer, cid)),
+      ask(port, surface, absent, asker).then(answer => textOf(answer, absent)),
+    ])
+    const where = `${surface.name} on ${port.name}, ${content}, asked by ${asker.name}`
+    if (given !== expected) found.push(`${where}: ${given} instead of ${expected}`)
+    if (given.includes(CANARY)) found.push(`${where}: the content itself`)
+  }
   for (const asker of askers) {
     for (const surface of surfaces) {
-      for (const port of ports.filter(({ kind }) => kind === surface.port)) {
-        for (const [content, cid] of Object.entries(contents)) {
-          const where = `${surface.name} on ${port.name}, ${content}, asked by ${asker.name}`
-          const given = textOf(await ask(port, surface, cid, asker), cid)
-          const absent = absentLike(cid)
-          const expected = textOf(await ask(port, surface, absent, asker), absent)
-          if (given !== expected) found.push(`${where}: ${given} instead of ${expected}`)
-          if (given.includes(CANARY)) found.push(`${where}: the content itself`)
-        }
-      }
+      const asked = ports.filter(({ kind }) => kind === surface.port)
+      const all = Object.entries(contents)
+      await Promise.all(asked.flatMap(port => all.map(([name, cid]) => compare(port, surface, asker, name, cid))))
     }
   }
   return found

@@ -1,0 +1,42 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { withFleet } from '../../support/fleet.ts'
+import { needsPostgres, type SharedPostgres, sharedPostgres } from '../../support/postgres-server.ts'
+import { askersOf, keep } from '../../visibility/kept-content.ts'
+import { type Asker, ask, differences, type Port } from '../../visibility/matrix.ts'
+import { API_SURFACES, HOST, SURFACES } from '../../visibility/surfaces.ts'
+
+describe('private content of a fleet', needsPostgres, () => {
+  let server: SharedPostgres
+  beforeAll(async () => {
+    server = await sharedPostgres()
+  })
+  afterAll(() => server?.stop())
+
+  test('is absent for strangers and other accounts, on every node', { timeout: 300_000 }, async () => {
+    await withFleet(
+      await server.migrated(),
+      async ({ a, b, account }) => {
+        const kept = [await keep(a.engine, account, 'first'), await keep(b.engine, account, 'second')]
+        const { id: other } = await a.engine.accounts.create({ email: 'two@example.org', plan: 'unlimited' })
+        const askers = await askersOf(a.engine, account, other)
+        const ports = [a, b].flatMap(({ id, url }): Port[] => {
+          const port = Number(new URL(url).port)
+          return [
+            { name: `the API of ${id}`, kind: 'api', port },
+            { name: `the gateway of ${id}`, kind: 'gateway', port },
+          ]
+        })
+        for (const { contents, shared } of kept) {
+          expect(await differences(ports, SURFACES, contents, askers)).toEqual([])
+          expect(await differences(ports, API_SURFACES, contents, askers.slice(0, 2))).toEqual([])
+          for (const port of ports) {
+            const path = { name: 'path', port: port.kind, path: (cid: string) => `/ipfs/${cid}` }
+            const { status, body } = await ask(port, path, shared, askers[0] as Asker)
+            expect([port.name, status, body]).toEqual([port.name, 200, 'a shared public file'])
+          }
+        }
+      },
+      { gateway: { host: HOST } },
+    )
+  })
+})
