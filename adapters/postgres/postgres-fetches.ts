@@ -6,6 +6,7 @@ import type { ContentParts } from './content-change.ts'
 import { deliverSome, waitingRecords } from './deliver.ts'
 import { beginFetch, fetchParts } from './fetch-parts.ts'
 import { runRule } from './postgres-driver.ts'
+import { checkPrivate } from './private-records.ts'
 import { NeedsHold } from './shared-holds.ts'
 import { putRoot } from './shared-roots.ts'
 
@@ -19,6 +20,7 @@ export function postgresFetches(of: ContentParts): Fetches {
     ...rules,
     request: async request => {
       const { backendId, record, owner, now } = request
+      await checkPrivate(database, [owner])
       for (let isAgain = false; ; isAgain = true) {
         const isThere = !isAgain && (await rules.find(backendId, record, owner)) !== undefined
         const staged = isThere ? null : await holds.stage(backendId, now)

@@ -9,7 +9,9 @@ import type { Clock } from '../../src/domain/clock.ts'
 import { accountReads } from './account-reads.ts'
 import type { ContentParts } from './content-change.ts'
 import { earlierTime } from './database-time.ts'
+import { ownerChange } from './owner-change.ts'
 import { ownStep, PostgresDriver } from './postgres-driver.ts'
+import { checkPrivate } from './private-records.ts'
 import { RecordCommits } from './record-commits.ts'
 import { RecordLists } from './record-lists.ts'
 import { foundBy } from './record-rows.ts'
@@ -83,8 +85,15 @@ export function postgresRecords(parts: ContentParts, clock: Clock): Pick<CoreCat
       ...rules,
       expire: async (now, limit) => rules.expire(await earlier(now), limit),
       takesBlocks: true,
+      setOwner: ownerChange(parts),
       usage: async (accountId, now) => driver.read(usageOf(accountId, now, await counters(accountId))),
-      commit: (intents, token) => commits.commit(intents, token),
+      commit: async (intents, token) => {
+        await checkPrivate(
+          database,
+          intents.map(({ record }) => record.owner),
+        )
+        return commits.commit(intents, token)
+      },
       page: (filter, offset, limit) => lists.page(filter, offset, limit),
       walk: (filter, page) => lists.walk(filter, page),
     },

@@ -183,6 +183,14 @@ export interface Records {
   finishRemovals(): Promise<void>
   /** Changes the name, or replaces the whole meta. Returns whether the record exists. */
   rename(request: RenameRequest): Promise<boolean>
+  /**
+   * Gives a record and its content another owner: 0 to make it public, or the number of its account. Copies the root in
+   * several transactions if other records need it; the last transaction changes the record. Returns null if the account
+   * has no such record.
+   *
+   * @throws HoldfastError `CONFLICT` if the content has not arrived
+   */
+  setOwner(request: { accountId: string; id: string; owner: number; now: number }): Promise<RecordRow | null>
 
   get(id: string): Promise<RecordRow | undefined>
   /** Returns live records, newest first. */

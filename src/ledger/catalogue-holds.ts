@@ -6,6 +6,7 @@ import { isCatalogueHold } from './catalogue-node.ts'
 import type { Claims } from './claims.ts'
 import type { Holds } from './holds.ts'
 import { PUBLIC } from './possessor.ts'
+import type { RootOwners } from './root-owners.ts'
 import type { RootRow, RootTable } from './root-table.ts'
 import type { RootFile, WholeDag } from './whole-dag.ts'
 
@@ -41,13 +42,22 @@ export class CatalogueHolds {
   readonly #holds: Holds
   readonly #blocks: BlockTable
   readonly #claims: Claims
+  readonly #owners: RootOwners
   readonly #queue: WriteQueue
 
-  constructor(parts: { roots: RootTable; holds: Holds; blocks: BlockTable; claims: Claims; queue: WriteQueue }) {
+  constructor(parts: {
+    roots: RootTable
+    holds: Holds
+    blocks: BlockTable
+    claims: Claims
+    owners: RootOwners
+    queue: WriteQueue
+  }) {
     this.#roots = parts.roots
     this.#holds = parts.holds
     this.#blocks = parts.blocks
     this.#claims = parts.claims
+    this.#owners = parts.owners
     this.#queue = parts.queue
   }
 
@@ -147,6 +157,16 @@ export class CatalogueHolds {
 
   rootOf(id: string): number | null {
     return this.#holds.rootOf(id)
+  }
+
+  /** Returns the complete root of a hold. */
+  rootHeldBy(id: string): RootRow | undefined {
+    return this.#owners.rootOf(id)
+  }
+
+  /** Stages a copy of the root of a hold for another owner. Returns its id; null if the hold keeps no complete root. */
+  copy(id: string, owner: number, now: number): Promise<number | null> {
+    return this.#owners.copy(id, owner, now)
   }
 
   /** Returns whether a hold keeps the complete root of a DAG. */

@@ -21,6 +21,7 @@ import { ClusterCheckProgress } from '../ledger/cluster-check-progress.ts'
 import { HeldRoots } from '../ledger/held-roots.ts'
 import { Holds } from '../ledger/holds.ts'
 import { Ledger } from '../ledger/ledger.ts'
+import { RootOwners } from '../ledger/root-owners.ts'
 import { RootTable } from '../ledger/root-table.ts'
 import { VerificationProgress } from '../ledger/verification-progress.ts'
 import { WriteQueue } from '../storage/write-queue.ts'
@@ -135,7 +136,11 @@ function catalogueOf(
       retirements: null,
     }
   }
-  const ledger = new CatalogueHolds({ ...tables, queue: writes })
+  const ledger = new CatalogueHolds({
+    ...tables,
+    owners: new RootOwners(database, { ...tables, queue: writes }),
+    queue: writes,
+  })
   const { content, work, offers, retirements } = shared.content(ledger, externalBackends)
   const { rules, ...access } = shared.access
   return {

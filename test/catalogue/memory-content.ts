@@ -330,6 +330,13 @@ export function memoryRecords(all: MemoryContent, takeUse: (token: string) => vo
       all.write({ ...row, ...called, meta: meta === undefined ? row.meta : meta })
       return true
     },
+    async setOwner({ accountId, id, owner, now }) {
+      const row = all.rows.get(id)
+      if (row === undefined || row.accountId !== accountId || !isLive(row, now)) return null
+      if (row.owner === owner) return row
+      if (row.rootId === null) throw new HoldfastError('CONFLICT', 'awaited')
+      return all.write({ ...row, owner })
+    },
     get: async id => all.rows.get(id),
     newestOf: async ({ hasExpiration, ...query }) =>
       (await ofDag({ ...query, clusterId: null, limit: Number.POSITIVE_INFINITY })).find(

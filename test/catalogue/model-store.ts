@@ -7,6 +7,7 @@ import type { StoredBlock } from '../../src/ledger/blocks.ts'
 import { Claims } from '../../src/ledger/claims.ts'
 import { Holds } from '../../src/ledger/holds.ts'
 import { Ledger } from '../../src/ledger/ledger.ts'
+import { RootOwners } from '../../src/ledger/root-owners.ts'
 import { RootTable } from '../../src/ledger/root-table.ts'
 import type { WholeDag } from '../../src/ledger/whole-dag.ts'
 import type { Database } from '../../src/storage/database.ts'
@@ -64,6 +65,7 @@ export interface LedgerParts {
   roots: RootTable
   holds: Holds
   claims: Claims
+  owners: RootOwners
 }
 
 function openLedger(file: string, cuts: Cuts): LedgerParts {
@@ -73,7 +75,17 @@ function openLedger(file: string, cuts: Cuts): LedgerParts {
   const roots = new RootTable(db)
   const holds = new Holds(db, roots)
   const claims = new Claims(db, blocks, queue)
-  return { db, queue, ledger: new Ledger({ claims, blocks, roots, holds, queue }), blocks, roots, holds, claims }
+  const owners = new RootOwners(db, { roots, holds, queue })
+  return {
+    db,
+    queue,
+    ledger: new Ledger({ claims, blocks, roots, holds, queue }),
+    blocks,
+    roots,
+    holds,
+    claims,
+    owners,
+  }
 }
 
 /** The catalogue of a model's store. */

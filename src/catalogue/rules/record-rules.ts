@@ -34,7 +34,7 @@ export interface RecordParts extends RemovalParts {
 export function recordRules(
   driver: CatalogueDriver,
   parts: RecordParts,
-): Omit<Records, 'takesBlocks' | 'commit' | 'page' | 'walk'> {
+): Omit<Records, 'takesBlocks' | 'commit' | 'setOwner' | 'page' | 'walk'> {
   const createdBy = Number.MAX_SAFE_INTEGER
   return {
     ...removalRules(driver, parts),

@@ -79,6 +79,7 @@ export const SET_NAMES = sql`
 export const SET_STATUS = sql`
   UPDATE records SET status = :status, status_at = :at, status_code = :code, status_reason = :text WHERE id = :id
   RETURNING ${record}`
+export const SET_OWNER = sql`UPDATE records SET owner = :owner, root_id = :rootId WHERE id = :id RETURNING ${record}`
 export const SET_FETCH = sql`UPDATE records SET fetch_id = :fetchId WHERE id = :id`
 export const SET_WAITING = sql`
   UPDATE records SET fetch_id = :fetchId, root_id = NULL, dag_size = 0, charge = 0 WHERE id = :id`

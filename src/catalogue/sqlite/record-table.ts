@@ -16,6 +16,7 @@ import {
   listed,
   REPEATED_RECORD,
   SET_FETCH,
+  SET_OWNER,
   SET_STATUS,
   SET_WAITING,
 } from '../rules/record-statements.ts'
@@ -105,6 +106,12 @@ export class RecordTable {
   setStatus(id: string, status: PinStatus, at: number, reason: StatusReason | null): void {
     this.#at.first(SET_STATUS, { id, status, at, code: reason?.code ?? null, text: reason?.text ?? null })
     this.#changed()
+  }
+
+  /** Returns the changed record. */
+  setOwner(id: string, owner: number, rootId: number): RecordRow | null {
+    this.#changed()
+    return this.#at.first(SET_OWNER, { id, owner, rootId })
   }
 
   setFetch(id: string, fetchId: number | null): void {

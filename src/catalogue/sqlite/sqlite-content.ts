@@ -1,6 +1,7 @@
 import type { BlockTable } from '../../ledger/block-table.ts'
 import type { Claims } from '../../ledger/claims.ts'
 import type { Holds } from '../../ledger/holds.ts'
+import { RootOwners } from '../../ledger/root-owners.ts'
 import type { RootTable } from '../../ledger/root-table.ts'
 import type { Database } from '../../storage/database.ts'
 import type { WriteQueue } from '../../storage/write-queue.ts'
@@ -10,6 +11,7 @@ import { reconciliationRules } from '../rules/reconciliation-rules.ts'
 import { statusRules } from '../rules/status-rules.ts'
 import { stopRules } from '../rules/stop-rules.ts'
 import { FetchTable } from './fetch-table.ts'
+import { ownerChange } from './owner-change.ts'
 import { RecordCommit } from './record-commit.ts'
 import { RecordPages } from './record-pages.ts'
 import { RecordTable } from './record-table.ts'
@@ -39,11 +41,13 @@ export function sqliteContent(
   const records = new RecordTable(db, changed, statements)
   const status = statusRules(changed)
   const fetches = new FetchTable(db, driver, statements, { ...ledger, status })
-  const tables = { records, fetches, statements, ...ledger }
+  const owners = new RootOwners(db, { ...ledger, queue })
+  const tables = { records, fetches, statements, owners, ...ledger }
   const commit = new RecordCommit(tables, external)
   const pages = new RecordPages(db, records)
+  const setOwner = ownerChange({ table: records, owners, holds: ledger.holds, queue })
   return {
-    ...sqliteRecords({ db, driver, table: records, holds: ledger.holds, commit, pages, searchIndex }),
+    ...sqliteRecords({ db, driver, table: records, holds: ledger.holds, commit, pages, searchIndex, setOwner }),
     stops: stopRules(driver, ''),
     files: fileRules(driver),
     fetches: sqliteFetches(tables, commit, record => pages.added(record)),

@@ -5,6 +5,7 @@ import type { BlockTable } from '../../ledger/block-table.ts'
 import { CatalogueHolds } from '../../ledger/catalogue-holds.ts'
 import type { Claims } from '../../ledger/claims.ts'
 import type { HoldPlace, Holds } from '../../ledger/holds.ts'
+import type { RootOwners } from '../../ledger/root-owners.ts'
 import type { RootTable } from '../../ledger/root-table.ts'
 import type { WriteQueue } from '../../storage/write-queue.ts'
 import type { StatusChange } from '../fetches.ts'
@@ -34,6 +35,7 @@ interface Tables {
   holds: Holds
   blocks: BlockTable
   claims: Claims
+  owners: RootOwners
 }
 
 /** Reconciliation in the engine's own database, where the hold of a record has the id of the record. */

@@ -21,6 +21,7 @@ export function sqliteRecords(parts: {
   commit: RecordCommit
   pages: RecordPages
   searchIndex: SearchIndex
+  setOwner: Records['setOwner']
 }): Pick<CoreCatalogue, 'records' | 'bulk'> {
   const { db, driver, table, holds, commit, pages, searchIndex } = parts
   const searches = new RecordSearches(db, table, searchIndex)
@@ -69,6 +70,7 @@ export function sqliteRecords(parts: {
   const records: Records = {
     ...recordRules(driver, removal),
     takesBlocks: true,
+    setOwner: parts.setOwner,
     commit: (intents, token) =>
       driver.transaction(
         function* () {

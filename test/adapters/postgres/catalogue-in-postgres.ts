@@ -8,6 +8,7 @@ import { BlockTable } from '../../../src/ledger/block-table.ts'
 import { CatalogueHolds } from '../../../src/ledger/catalogue-holds.ts'
 import { Claims } from '../../../src/ledger/claims.ts'
 import { Holds } from '../../../src/ledger/holds.ts'
+import { RootOwners } from '../../../src/ledger/root-owners.ts'
 import { RootTable } from '../../../src/ledger/root-table.ts'
 import type { Database } from '../../../src/storage/database.ts'
 import { WriteQueue } from '../../../src/storage/write-queue.ts'
@@ -62,7 +63,8 @@ export function withNode(
     const roots = new RootTable(db)
     const holds = new Holds(db, roots)
     const blocks = new BlockTable(db)
-    const ledger = new CatalogueHolds({ roots, holds, blocks, claims: new Claims(db, blocks, queue), queue })
+    const owners = new RootOwners(db, { roots, holds, queue })
+    const ledger = new CatalogueHolds({ roots, holds, blocks, claims: new Claims(db, blocks, queue), owners, queue })
     const { content, offers, retirements } = postgresContent(
       database,
       ledger,

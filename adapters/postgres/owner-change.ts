@@ -1,0 +1,59 @@
+import type { Records } from '../../src/catalogue/records.ts'
+import { stillAwaited } from '../../src/catalogue/rules/owner-rules.ts'
+import type { HeldRecord } from '../../src/catalogue/rules/removal-rules.ts'
+import { HoldfastError } from '../../src/domain/errors.ts'
+import type { ContentParts } from './content-change.ts'
+import { LockedAccounts } from './locked-accounts.ts'
+import { checkPrivate } from './private-records.ts'
+import { HELD_COLUMNS, lockRecords, RECORD_COLUMNS, rowIdentity } from './record-rows.ts'
+
+const RECORD = `SELECT ${HELD_COLUMNS} FROM records WHERE id = $1`
+const SET_OWNER = `
+  UPDATE records SET owner = $2, root_id = $3, hold_id = $4, identity = $5 WHERE id = $1 RETURNING ${RECORD_COLUMNS}`
+
+/**
+ * Gives records another owner. The ledger first holds the content for the new owner. One transaction gives this hold to
+ * the record and makes the former hold void, and the ledger releases it. Until then this node serves the content as
+ * before.
+ */
+export function ownerChange(parts: ContentParts): Records['setOwner'] {
+  const { database, holds, ledger } = parts
+  return async ({ accountId, id, owner, now }) => {
+    await checkPrivate(database, [owner])
+    for (;;) {
+      const record = await database.reading.first<HeldRecord>(RECORD, [id])
+      const isGone = record === undefined || record.accountId !== accountId
+      if (isGone || (record.expiresAt !== null && record.expiresAt <= now)) return null
+      if (record.owner === owner) return record
+      if (record.rootId === null || record.holdId === null) throw stillAwaited()
+      const root = ledger.rootHeldBy(record.holdId)
+      if (root === undefined) {
+        throw new HoldfastError('UNAVAILABLE', 'visibility: another node keeps the content; send the request to it')
+      }
+      const isThere = ledger.find(root.backendId, root, owner) !== undefined
+      const stagedRootId = isThere ? null : await ledger.copy(record.holdId, owner, now)
+      const dag = { ...root, owner }
+      const [hold] = await holds.place([
+        { backendId: root.backendId, stagedRootId, dag, ends: record.expiresAt, accountId },
+      ])
+      if (hold == null) throw new HoldfastError('INTERNAL_ERROR', 'the content has no hold')
+      try {
+        const made = await database.transaction(async sql => {
+          await LockedAccounts.lock(sql, [accountId])
+          const [current] = await lockRecords(sql, [id])
+          if (current?.holdId !== record.holdId || current.owner !== record.owner) return null
+          await holds.use(sql, [hold.id])
+          const identity = rowIdentity({ ...current, owner })
+          const row = await sql.first<HeldRecord>(SET_OWNER, [id, owner, hold.rootId, hold.id, identity])
+          await holds.void(sql, [record.holdId ?? ''])
+          return row ?? null
+        }, accountId)
+        if (made === null) continue
+        await holds.releaseVoid()
+        return made
+      } finally {
+        await holds.discard([hold.id])
+      }
+    }
+  }
+}

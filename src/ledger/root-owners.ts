@@ -1,0 +1,116 @@
+import type { Database, Statement } from '../storage/database.ts'
+import type { WriteQueue } from '../storage/write-queue.ts'
+import type { Holds } from './holds.ts'
+import { PUBLIC } from './possessor.ts'
+import { PRIVATE_WAY } from './private-ways.ts'
+import { STAGE } from './reach-walks.ts'
+import type { RootRow, RootTable } from './root-table.ts'
+
+const ROWS_AT_ONCE = 500
+
+/** Gives the content of a hold another owner. A copy of a root has the same blocks, of which nothing is read or written. */
+export class RootOwners {
+  readonly #roots: RootTable
+  readonly #holds: Holds
+  readonly #queue: WriteQueue
+  readonly #isShared: Statement<[number], unknown>
+  readonly #endsOf: Statement<[string], { ends: number }>
+  readonly #setOwner: Statement<[number, number], unknown>
+  readonly #demandClosing: Statement<[number], unknown>
+  readonly #next: Statement<[number, number, number], { blockId: number; way: number }>
+  readonly #add: Statement<[number, number, number], unknown>
+  readonly #copyFiles: Statement<[number, number, number, number], unknown>
+
+  constructor(db: Database, { roots, holds, queue }: { roots: RootTable; holds: Holds; queue: WriteQueue }) {
+    this.#roots = roots
+    this.#holds = holds
+    this.#queue = queue
+    this.#isShared = db.prepare('SELECT 1 FROM holds WHERE root_id = ? LIMIT 1 OFFSET 1')
+    this.#endsOf = db.prepare('SELECT ends FROM holds WHERE id = ?')
+    this.#setOwner = db.prepare('UPDATE roots SET owner = ?, announced_at = NULL WHERE id = ?')
+    // A walk that stores ways begins again. An earlier stage stores the ways of the new owner later.
+    this.#demandClosing = db.prepare(`
+      INSERT INTO reach_walks (root_id, stage, due_at) VALUES (?, ${STAGE.close}, -1)
+      ON CONFLICT (root_id) DO UPDATE SET due_at = -1, place = 0,
+        stage = CASE WHEN stage IN (${STAGE.note}, ${STAGE.end}) THEN ${STAGE.note} ELSE stage END`)
+    this.#next = db.prepare(
+      'SELECT block_id AS blockId, way FROM root_blocks WHERE root_id = ? AND block_id > ? ORDER BY block_id LIMIT ?',
+    )
+    this.#add = db.prepare('INSERT OR IGNORE INTO root_blocks (root_id, block_id, way) VALUES (?, ?, ?)')
+    this.#copyFiles = db.prepare(`
+      INSERT INTO root_files (root_id, position, path, codec, multihash, size)
+      SELECT ?, position, path, codec, multihash, size FROM root_files
+      WHERE root_id = ? AND position >= ? ORDER BY position LIMIT ?`)
+  }
+
+  /**
+   * Moves a hold to the root of an owner, within the caller's transaction. If the hold is the only one on a public root,
+   * the root itself changes its owner. Returns the id of the root, or null if {@link copy} must first make one.
+   */
+  give(hold: string, owner: number): number | null {
+    const root = this.rootOf(hold)
+    if (root === undefined) return null
+    if (root.owner === owner) return root.id
+    const known = this.#roots.find(root.backendId, root, owner)
+    if (known !== undefined) return this.#move(hold, known.id)
+    if (owner === PUBLIC || this.#isShared.get(root.id) !== undefined) return null
+    this.#setOwner.run(owner, root.id)
+    this.#demandClosing.run(root.id)
+    return root.id
+  }
+
+  /**
+   * Stages a copy of the root of a hold for an owner, in short transactions. Returns the id of the staged root, or null
+   * if the hold keeps no complete root. The caller gives it to the hold, or abandons it.
+   */
+  async copy(hold: string, owner: number, now: number): Promise<number | null> {
+    const root = this.rootOf(hold)
+    if (root === undefined) return null
+    const staged = await this.#write(() => this.#roots.stage(root.backendId, now))
+    const more = owner === PUBLIC ? 0 : PRIVATE_WAY
+    for (let after: number | null = 0; after !== null; ) {
+      const place: number = after
+      after = await this.#write(() => {
+        const rows = this.#next.all(root.id, place, ROWS_AT_ONCE)
+        for (const { blockId, way } of rows) this.#add.run(staged, blockId, (way % PRIVATE_WAY) + more)
+        return rows.at(-1)?.blockId ?? null
+      })
+    }
+    for (let position = 0; position < root.fileCount; position += ROWS_AT_ONCE) {
+      await this.#write(() => this.#copyFiles.run(staged, root.id, position, ROWS_AT_ONCE))
+    }
+    return staged
+  }
+
+  /**
+   * Completes a copy and moves the hold to it, within the caller's transaction. If the hold has left the root that was
+   * copied, abandons the copy and returns null. Otherwise the copy is whole: no row of a held root is released.
+   */
+  giveCopy(hold: string, { staged, from, owner }: { staged: number; from: number; owner: number }): number | null {
+    const root = this.rootOf(hold)
+    if (root === undefined || root.id !== from) {
+      this.#roots.abandon(staged)
+      return null
+    }
+    const { id } = this.#holds.complete(root.backendId, staged, { ...root, owner })
+    return this.#move(hold, id)
+  }
+
+  /** Returns the complete root of a hold. */
+  rootOf(hold: string): RootRow | undefined {
+    const rootId = this.#holds.rootOf(hold)
+    const root = rootId === null ? undefined : this.#roots.get(rootId)
+    // A staged root has no multihash yet.
+    return root?.multihash instanceof Uint8Array ? root : undefined
+  }
+
+  #move(hold: string, rootId: number): number {
+    const ends = this.#endsOf.get(hold)?.ends ?? null
+    this.#holds.hold(hold, rootId, ends === Number.MAX_SAFE_INTEGER ? null : ends)
+    return rootId
+  }
+
+  #write<T>(work: () => T): Promise<T> {
+    return this.#queue.run(work, { durable: false, patient: true })
+  }
+}
