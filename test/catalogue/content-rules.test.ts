@@ -23,6 +23,7 @@ import { type ContentCatalogue, memoryCatalogue, type Surroundings } from './mem
 import { placementRules } from './placement-rules.ts'
 import { reconciliationRules } from './reconciliation-rules.ts'
 import { searchRules } from './search-rules.ts'
+import { visibilityRules } from './visibility-rules.ts'
 
 const rules = [
   ...contentRules,
@@ -31,6 +32,7 @@ const rules = [
   ...searchRules,
   ...placementRules,
   ...reconciliationRules,
+  ...visibilityRules,
   ...webhookRules,
   ...egressRules,
   ...auditRules,

@@ -43,7 +43,7 @@ export async function commit(
   const intents: CommitIntent[] = []
   for (const one of made) {
     const { codec, multihash } = one
-    const dag = { codec, multihash, ...SIZES }
+    const dag = { codec, multihash, ...SIZES, owner: one.owner }
     const stagedRootId = await stage(backendId)
     const intent = { record: one, backendId, limits: { ...NO_LIMITS, ...limits }, now: NOW }
     intents.push({ kind: 'whole', ...intent, stagedRootId, dag, isAnew })

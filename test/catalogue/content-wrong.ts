@@ -6,6 +6,7 @@ import { wrongEgress } from './egress-rules.ts'
 import type { ContentCatalogue } from './memory-catalogue.ts'
 import { wrongPlacements } from './placements-wrong.ts'
 import { wrongReconciliations } from './reconciliation-wrong.ts'
+import { wrongVisibility } from './visibility-rules.ts'
 
 export type Broken = (right: ContentCatalogue) => Partial<ContentCatalogue>
 
@@ -13,6 +14,7 @@ export type Broken = (right: ContentCatalogue) => Partial<ContentCatalogue>
 export const wrongCatalogues: ReadonlyArray<[what: string, broken: Broken, rules: RegExp[]]> = [
   ...wrongPlacements,
   ...wrongReconciliations,
+  ...wrongVisibility,
   ...wrongWebhooks,
   ...wrongBulk,
   ...wrongEgress,

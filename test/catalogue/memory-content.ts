@@ -101,12 +101,26 @@ export class MemoryContent {
     return this.live(now, row => told(row) === told(record))[0]
   }
 
-  rootOf(backendId: number, dag: DagIdentity): Root | undefined {
-    return [...this.roots.values()].find(root => root.backendId === backendId && keyOf(root) === keyOf(dag))
+  /** @param owner any owner unless given */
+  rootOf(backendId: number, dag: DagIdentity, owner?: number): Root | undefined {
+    return [...this.roots.values()].find(
+      root =>
+        root.backendId === backendId && keyOf(root) === keyOf(dag) && (root.owner === owner || owner === undefined),
+    )
+  }
+
+  /** Moves the content of a record to a root of an owner. */
+  give(row: RecordRow, owner: number): RecordRow {
+    const root = this.roots.get(row.rootId ?? 0)
+    if (root === undefined) return row
+    const { id } = this.completed(root.backendId, ++this.made, { ...root, owner })
+    this.release(row.id)
+    this.holds.set(row.id, id)
+    return this.write({ ...row, owner, rootId: id })
   }
 
   completed(backendId: number, stagedRootId: number | null, dag: WholeDag): Root {
-    const known = this.rootOf(backendId, dag)
+    const known = this.rootOf(backendId, dag, dag.owner)
     if (known !== undefined) return known
     if (stagedRootId === null) throw new HoldfastError('CID_NOT_FOUND', 'this node no longer has the content')
     const root = { ...dag, id: stagedRootId, backendId }
@@ -335,7 +349,7 @@ export function memoryRecords(all: MemoryContent, takeUse: (token: string) => vo
       if (row === undefined || row.accountId !== accountId || !isLive(row, now)) return null
       if (row.owner === owner) return row
       if (row.rootId === null) throw new HoldfastError('CONFLICT', 'awaited')
-      return all.write({ ...row, owner })
+      return all.give(row, owner)
     },
     get: async id => all.rows.get(id),
     newestOf: async ({ hasExpiration, ...query }) =>

@@ -7,6 +7,7 @@ import { egressRules } from '../../catalogue/egress-rules.ts'
 import { placementRules } from '../../catalogue/placement-rules.ts'
 import { reconciliationRules } from '../../catalogue/reconciliation-rules.ts'
 import { searchRules } from '../../catalogue/search-rules.ts'
+import { visibilityRules } from '../../catalogue/visibility-rules.ts'
 import { auditRules } from '../../features/audit/audit-rules.ts'
 import { webhookRules } from '../../features/webhooks/webhook-rules.ts'
 import { needsPostgres } from '../../support/postgres-server.ts'
@@ -20,6 +21,7 @@ const rules = [
   ...searchRules,
   ...placementRules,
   ...reconciliationRules,
+  ...visibilityRules,
   ...webhookRules,
   ...egressRules,
   ...auditRules,
