@@ -1,0 +1,145 @@
+import { describe, expect, test } from 'vitest'
+import { ReachWalker } from '../../src/content/reach-walk.ts'
+import { Holds } from '../../src/ledger/holds.ts'
+import { PUBLIC } from '../../src/ledger/possessor.ts'
+import { RootOwners } from '../../src/ledger/root-owners.ts'
+import { WriteQueue } from '../../src/storage/write-queue.ts'
+import { leaf, randomFile } from '../pins/fetches/support/dags.ts'
+import { pseudoRandom } from '../support/bytes.ts'
+import { type ContentParts, withContentParts } from '../support/content-parts.ts'
+
+const OWN = 77
+const file = randomFile(4, 2_000, 'a shared file')
+const small = leaf(pseudoRandom(200, 'a shared block'))
+const [inner] = file.blocks
+
+/** Stores a DAG as a complete root with a hold. Returns the id of the root. */
+async function stored(parts: ContentParts, hold: string, { owner = PUBLIC, dag = file } = {}): Promise<number> {
+  const staged = await parts.stage()
+  for (const { cid, bytes } of dag.blocks) await staged.put(cid, bytes)
+  await staged.settle()
+  if (owner !== PUBLIC) await staged.close()
+  const { dagSize, rootId } = staged
+  const whole = { codec: dag.root.code, multihash: dag.root.multihash.bytes, owner, ...staged.sizes(dagSize) }
+  await parts.ledger.keep(hold, { backendId: 0, stagedRootId: rootId, dag: whole, ends: null })
+  return rootId
+}
+
+/** Adds roots that need a block and have become private, but still have a public way. */
+function addStale({ database }: ContentParts, count: number, multihash: Uint8Array): void {
+  const root = database.prepare<[number], unknown>(`
+    INSERT INTO roots (backend_id, state, codec, multihash, owner, content_size, dag_size, file_count, blocks, charge,
+      created_at) VALUES (0, 'complete', 85, randomblob(34), ?, 1, 1, 0, 1, 512, 0)`)
+  const need = database.prepare<[number, Uint8Array], unknown>(
+    'INSERT INTO root_blocks (root_id, block_id) SELECT ?, id FROM blocks WHERE multihash = ?',
+  )
+  for (let i = 0; i < count; i++) need.run(Number(root.run(1_000 + i).lastInsertRowid), multihash)
+}
+
+function ownersOf({ database, roots }: ContentParts): RootOwners {
+  return new RootOwners(database, { roots, holds: new Holds(database, roots), queue: new WriteQueue(database) })
+}
+
+function waysOf({ database }: ContentParts, rootId: number): number[] {
+  const ways = database.prepare<[number], { way: number }>('SELECT DISTINCT way FROM root_blocks WHERE root_id = ?')
+  return ways.all(rootId).map(({ way }) => way)
+}
+
+async function walked(parts: ContentParts): Promise<void> {
+  const walker = new ReachWalker(parts.reach, () => parts.store)
+  for (let next = parts.reach.next(0); next !== undefined; next = parts.reach.next(0)) {
+    await walker.step(next, new AbortController().signal)
+  }
+}
+
+const open = (parts: ContentParts, multihash = inner?.cid.multihash.bytes ?? new Uint8Array()) =>
+  parts.held.open(multihash, parts.clock.now())
+
+describe('a block below roots that have become private', () => {
+  test.each([
+    [64, 'served'],
+    [65, 503],
+  ])('below %i of them and a younger public root is %s', (count, expected) =>
+    withContentParts(async parts => {
+      const { multihash } = small.root
+      await stored(parts, 'first', { dag: small })
+      addStale(parts, count, multihash.bytes)
+      await stored(parts, 'a folder', { dag: { ...file, blocks: [...file.blocks, ...small.blocks] } })
+      await parts.ledger.release('first')
+      const found = open(parts, multihash.bytes)
+      expect(typeof found === 'object' && found !== null ? 'served' : found).toBe(expected)
+    }),
+  )
+
+  test('is absent if all of them are private, however many', () =>
+    withContentParts(async parts => {
+      for (let i = 0; i < 70; i++) await stored(parts, `hold ${i}`, { owner: OWN + i })
+      expect(open(parts)).toBeNull()
+      expect(open(parts, file.root.multihash.bytes)).toBeNull()
+      await stored(parts, 'public')
+      expect(open(parts)).toMatchObject({ isLocal: true })
+      expect(open(parts, file.root.multihash.bytes)).toMatchObject({ isLocal: true })
+    }))
+})
+
+describe('the only hold on a public root', () => {
+  test('takes the root with it, and a walk closes the blocks', () =>
+    withContentParts(async parts => {
+      const rootId = await stored(parts, 'mine')
+      const owners = ownersOf(parts)
+      expect(owners.give('mine', OWN)).toBe(rootId)
+      expect(open(parts)).toBeNull()
+      expect(waysOf(parts, rootId)).toEqual([0])
+      await walked(parts)
+      expect(waysOf(parts, rootId)).toEqual([1_000])
+      expect(owners.give('mine', OWN)).toBe(rootId)
+      expect(owners.give('mine', PUBLIC)).toBeNull()
+    }))
+
+  test('keeps takedowns in the way', () =>
+    withContentParts(async parts => {
+      const rootId = await stored(parts, 'mine')
+      const { multihash } = file.root
+      await parts.withheld.apply([{ multihash: multihash.bytes, status: 451, carried: [] }])
+      ownersOf(parts).give('mine', OWN)
+      await walked(parts)
+      expect(waysOf(parts, rootId)).toEqual([1_451])
+      expect(open(parts)).toBeNull()
+    }))
+})
+
+describe('one of several holds on a public root', () => {
+  test('moves to a copy, and back to the public root', () =>
+    withContentParts(async parts => {
+      const rootId = await stored(parts, 'mine')
+      await stored(parts, 'theirs')
+      const owners = ownersOf(parts)
+      expect(owners.give('mine', OWN)).toBeNull()
+      const staged = await owners.copy('mine', OWN, 0)
+      if (staged === null) throw new Error('no copy was staged')
+      expect(owners.giveCopy('mine', { staged, from: rootId, owner: OWN })).toBe(staged)
+      expect(waysOf(parts, staged)).toEqual([1_000])
+      expect(open(parts)).toMatchObject({ rootId })
+      await parts.ledger.release('theirs')
+      expect(open(parts)).toBeNull()
+      const back = await owners.copy('mine', PUBLIC, 0)
+      if (back === null) throw new Error('no copy was staged')
+      expect(owners.giveCopy('mine', { staged: back, from: staged, owner: PUBLIC })).toBe(back)
+      expect(waysOf(parts, back)).toEqual([0])
+      expect(open(parts)).toMatchObject({ rootId: back })
+    }))
+
+  test('abandons a copy of a root that it has left', () =>
+    withContentParts(async parts => {
+      const rootId = await stored(parts, 'mine')
+      await stored(parts, 'theirs')
+      const owners = ownersOf(parts)
+      const staged = await owners.copy('mine', OWN, 0)
+      if (staged === null) throw new Error('no copy was staged')
+      await parts.ledger.release('mine')
+      expect(owners.giveCopy('mine', { staged, from: rootId, owner: OWN })).toBeNull()
+      const state = parts.database.prepare<[number], { state: string }>('SELECT state FROM roots WHERE id = ?')
+      expect(state.get(staged)?.state).toBe('dropped')
+      expect(await owners.copy('none', OWN, 0)).toBeNull()
+    }))
+})
