@@ -9,7 +9,8 @@ export function pin(given: GivenTo<'pin'>, env: Environment): Promise<void> {
   return withApi(given, env, async ({ client, flags, words: [cid = ''], json }) => {
     const origins = flags.origin.length === 0 ? undefined : flags.origin
     const { name, cluster, timelock } = flags
-    let answer: Pin | Status = await client.pins.add(cid, { name, cluster, timelock, origins })
+    const visibility = flags.private ? ('private' as const) : undefined
+    let answer: Pin | Status = await client.pins.add(cid, { name, cluster, timelock, visibility, origins })
     if (flags.wait) answer = await untilPinned(client, answer)
     if (json) printJson(answer)
     else print(`${answer.cid}  ${answer.status ?? 'pinned'}`)

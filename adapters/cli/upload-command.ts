@@ -62,7 +62,15 @@ async function uploadContent(
   const total = local === null ? null : local.files.reduce((sum, { size }) => sum + size, 0)
   const bar = new ProgressBar(printable(called), total)
   const { cluster, timelock } = flags
-  const options = { name: called, cluster, timelock, meta, onProgress: (bytes: number) => bar.update(bytes) }
+  const visibility = flags.private ? ('private' as const) : undefined
+  const options = {
+    name: called,
+    cluster,
+    timelock,
+    visibility,
+    meta,
+    onProgress: (bytes: number) => bar.update(bytes),
+  }
   const contents = local?.files.map(file => ({ path: file.path, content: fileSource(file), ...file.attributes })) ?? []
   const [first = { content: process.stdin }] = contents
   return (

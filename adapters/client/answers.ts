@@ -14,6 +14,8 @@ export interface Upload {
   /** Content size in bytes. */
   size: number
   type: 'file' | 'directory' | 'pin'
+  /** Only its account may read the content of a private record. */
+  visibility: 'public' | 'private'
 }
 
 /** A file of a directory. */

@@ -5,17 +5,17 @@ export const CLIENT = 'base fetch gateway headers key note wait'
 export const REQUEST = 'body headers idleMs json query signal'
 
 export const FILE_CALLS = {
-  'upload.1': 'cluster meta mode mtime mtime.nanoseconds mtime.seconds name onProgress signal timelock',
-  'uploadDirectory.1': 'cluster meta name onProgress signal timelock',
-  'importDirectory.1': 'cluster meta preserveMode preserveMtime timelock',
+  'upload.1': 'cluster meta mode mtime mtime.nanoseconds mtime.seconds name onProgress signal timelock visibility',
+  'uploadDirectory.1': 'cluster meta name onProgress signal timelock visibility',
+  'importDirectory.1': 'cluster meta preserveMode preserveMtime timelock visibility',
   // feature: url-uploads
-  'uploadFromUrl.1': 'cluster meta name onProgress signal timelock',
+  'uploadFromUrl.1': 'cluster meta name onProgress signal timelock visibility',
   // end
-  'importCar.1': 'allowPartial cluster customName meta name onProgress originalName signal timelock',
+  'importCar.1': 'allowPartial cluster customName meta name onProgress originalName signal timelock visibility',
 }
 
 export const PIN_CALLS = {
-  'add.1': 'background cluster meta name originalName origins signal timelock',
+  'add.1': 'background cluster meta name originalName origins signal timelock visibility',
   'remove.1': 'cluster',
   'rename.2': 'meta',
   'status.1': 'cluster signal',

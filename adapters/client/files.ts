@@ -11,6 +11,8 @@ export interface TargetOptions {
   cluster?: string | undefined
   /** Time at which the record expires, as ISO 8601 or a `Date`. Default: never. */
   timelock?: string | Date | undefined
+  /** Default: the account's default visibility. */
+  visibility?: 'public' | 'private' | undefined
   /** Searchable metadata. Maximum: 64 keys, and 4,096 bytes as JSON. */
   meta?: Readonly<Record<string, string>> | undefined
 }
@@ -126,10 +128,10 @@ export class Files {
   uploadFromUrl(url: string, options: UploadOptions = {}): Promise<Upload> {
     const { name, meta, signal } = options
     // The server that keeps the cluster reads the URL, so the cluster is in the query.
-    const { cl, timelock } = targetFields(options)
+    const { cl, timelock, visibility } = targetFields(options)
     return this.#connection.json<Upload>('POST', '/files/url', {
       query: { cl },
-      json: { url, name, timelock, meta },
+      json: { url, name, timelock, visibility, meta },
       signal,
     })
   }
@@ -159,11 +161,13 @@ export class Files {
   }
 }
 
+type TargetFields = Record<'cl' | 'timelock' | 'visibility', string | undefined>
+
 /** @throws HoldfastError `INVALID_TIMELOCK` for an invalid `Date` */
-export function targetFields({ cluster, timelock }: TargetOptions): Record<'cl' | 'timelock', string | undefined> {
-  if (!(timelock instanceof Date)) return { cl: cluster, timelock }
+export function targetFields({ cluster, timelock, visibility }: TargetOptions): TargetFields {
+  if (!(timelock instanceof Date)) return { cl: cluster, timelock, visibility }
   if (Number.isNaN(timelock.getTime())) throw new HoldfastError('INVALID_TIMELOCK', 'timelock is not a date')
-  return { cl: cluster, timelock: timelock.toISOString() }
+  return { cl: cluster, timelock: timelock.toISOString(), visibility }
 }
 
 function partOf(entry: DirectoryFile | DirectoryFolder): FilePart {

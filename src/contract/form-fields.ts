@@ -5,6 +5,7 @@ import { quoted } from '../http/form-headers.ts'
 import { parseJson } from '../http/json-body.ts'
 import { type FormPart, partText, readPartText, type WholePart } from '../http/multipart.ts'
 import type { Body } from './contract-route.ts'
+import { optionalVisibility } from './record-fields.ts'
 import { present } from './request-target.ts'
 
 const MAX_FIELD_BYTES = 64 * 1024
@@ -60,6 +61,7 @@ export const targetFields = {
     Type.String({ format: 'date-time', description: 'When the pin expires. Only on plans with timelocks.' }),
   ),
   meta: Type.Optional(Type.String({ contentMediaType: 'application/json', description: 'An object of texts.' })),
+  visibility: optionalVisibility,
 }
 
 /**

@@ -1,12 +1,18 @@
 import { Type } from 'typebox'
 import { orNull } from '../config/schema-parts.ts'
 import { iso } from '../domain/iso-instant.ts'
+import { VISIBILITIES } from '../domain/visibility.ts'
 import type { DirectoryOutcome, PinRecord } from '../pins/pin-types.ts'
 import { bytes, cid, clusterId, count, instant, text } from './answer-fields.ts'
 import type { Shown } from './contract-route.ts'
 
 export const state = Type.Enum(['queued', 'pinning', 'pinned', 'failed'])
 export const shownName = Type.String({ description: 'the custom, original or own name; the CID without one' })
+
+/** Absent for the default of the account. The pin service refuses other values. */
+export const optionalVisibility = Type.Optional(
+  Type.String({ description: '`public` or `private`. Empty counts as absent: the default of the account.' }),
+)
 
 export const meta = Type.Record(text, text, { description: "the client's metadata" })
 
@@ -21,6 +27,7 @@ export const uploadFields = {
   name: shownName,
   size: Type.Integer({ minimum: 0, description: 'content bytes' }),
   type: Type.Enum(['file', 'directory', 'pin']),
+  visibility: Type.Enum([...VISIBILITIES]),
 }
 export const nameFields = { originalName: orNull(text), customName: orNull(text) }
 export const pinFields = {
@@ -61,6 +68,7 @@ export function presentUpload(record: PinRecord): Shown<typeof Upload> {
     name: shownNameOf(record),
     size: record.size,
     type: record.type,
+    visibility: record.visibility,
   }
 }
 

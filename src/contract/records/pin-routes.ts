@@ -3,7 +3,7 @@ import type { AuthenticatedContext } from '../../http/route.ts'
 import { CLUSTER, cid, STORING } from '../answer-fields.ts'
 import { optional, optionalMeta } from '../body-reader.ts'
 import { type ContractRoute, optionalJson, route, type Shown } from '../contract-route.ts'
-import { Pin, presentPin, stored } from '../record-fields.ts'
+import { optionalVisibility, Pin, presentPin, stored } from '../record-fields.ts'
 import { present, RequestTarget } from '../request-target.ts'
 import type { Services } from '../services.ts'
 
@@ -38,6 +38,7 @@ const pin = route({
       cl: optional,
       timelock: optional,
       meta: optionalMeta,
+      visibility: optionalVisibility,
       origins: Type.Optional(Type.Array(Type.String({ maxLength: LONGEST_ORIGIN }), { maxItems: MOST_ORIGINS })),
     }),
   ),
@@ -56,6 +57,7 @@ const pin = route({
       originalName: body.originalName,
       customName: body.customName ?? body.filename,
       meta: body.meta,
+      visibility: present(body.visibility),
       origins: body.origins,
       respondAsync: prefersAsync(request.header('prefer')),
       signal: request.signal,

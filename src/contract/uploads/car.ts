@@ -52,6 +52,7 @@ const importCar = route({
   query: {
     ...CLUSTER.query,
     timelock: { description: 'When the pins expire, unless a form field is set.', schema: text },
+    visibility: { description: '`public` or `private`, unless a form field is set.', schema: text },
     name: { description: 'Name of the upload.', schema: text },
     originalName: { description: 'Original name.', schema: text },
     customName: { description: 'Name for lists.', schema: text },
@@ -94,6 +95,7 @@ async function importForm(
   const fields = () => ({
     cluster: target.cluster(parts.fields.get('cl')),
     timelock: present(parts.fields.get('timelock')) ?? options.timelock,
+    visibility: present(parts.fields.get('visibility')) ?? options.visibility,
     meta: metaOf(parts.fields.get('meta')) ?? options.meta,
   })
   try {
@@ -129,6 +131,7 @@ function optionsOf(context: AuthenticatedContext, target: RequestTarget, overhea
     expectedBytes: checkAnnounced(request, limit),
     cluster: target.cluster(),
     timelock: present(query.get('timelock')),
+    visibility: present(query.get('visibility')),
     name: present(query.get('name')),
     originalName: present(query.get('originalName')),
     customName: present(query.get('customName')),

@@ -21,7 +21,7 @@ const INDEXED = /^files\[(\d{1,9})\]\[(path|content)\]$/
  *   text field or a file part with any file name.
  */
 export class DirectoryForm {
-  readonly fields = new FormFields(['cl', 'timelock', 'meta', 'dirName'])
+  readonly fields = new FormFields(['cl', 'timelock', 'meta', 'visibility', 'dirName'])
   readonly #parts: AsyncGenerator<FormPart, void, undefined>
   readonly #paths = new Map<number, string>()
   readonly #contents = new Set<number>()

@@ -2,7 +2,7 @@ import { HoldfastError } from '../../domain/errors.ts'
 import { type FormPart, type FormRequest, readForm, type WholePart, wholeForm } from '../../http/multipart.ts'
 import { FormFields } from '../form-fields.ts'
 
-const FIELDS = ['cl', 'timelock', 'meta'] as const
+const FIELDS = ['cl', 'timelock', 'meta', 'visibility'] as const
 
 /** A form with one part `file`, and text fields before and after the file. */
 export class FileForm {

@@ -8,7 +8,7 @@ import { CLUSTER, STORING, text } from '../answer-fields.ts'
 import { identifier, optional, optionalMeta } from '../body-reader.ts'
 import { type ContractRoute, json, route, type Shown } from '../contract-route.ts'
 import { binary, type FormFields, form, metaOf, targetFields } from '../form-fields.ts'
-import { dagFields, presentDag, presentUpload, stored, Upload } from '../record-fields.ts'
+import { dagFields, optionalVisibility, presentDag, presentUpload, stored, Upload } from '../record-fields.ts'
 import { present, RequestTarget, tokenOf } from '../request-target.ts'
 import { DirectoryForm } from './directory-form.ts'
 import { FileForm, wholeFileForm } from './file-form.ts'
@@ -140,6 +140,7 @@ const importDirectory = route({
       cl: optional,
       timelock: optional,
       meta: optionalMeta,
+      visibility: optionalVisibility,
       preserveMode: preserve('permissions'),
       preserveMtime: preserve('times of the last modification'),
     }),
@@ -162,6 +163,7 @@ const importDirectory = route({
         cluster: target.cluster(body.cl),
         timelock: present(body.timelock),
         meta: body.meta,
+        visibility: present(body.visibility),
         preserveMode: body.preserveMode,
         preserveMtime: body.preserveMtime,
       })
@@ -193,8 +195,8 @@ async function* asFiles(files: AsyncIterable<StagedFile>): AsyncGenerator<NewPar
 }
 
 function targetOf(target: RequestTarget, fields: FormFields): PinTarget & Pick<PinNames, 'meta'> {
-  const meta = metaOf(fields.get('meta'))
-  return { cluster: target.cluster(fields.get('cl')), timelock: present(fields.get('timelock')), meta }
+  const [timelock, visibility] = [present(fields.get('timelock')), present(fields.get('visibility'))]
+  return { cluster: target.cluster(fields.get('cl')), timelock, visibility, meta: metaOf(fields.get('meta')) }
 }
 
 async function whole(body: AsyncIterable<Uint8Array>): Promise<Uint8Array> {

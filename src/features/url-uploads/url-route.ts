@@ -2,7 +2,7 @@ import { Type } from 'typebox'
 import { CLUSTER, STORING } from '../../contract/answer-fields.ts'
 import { optional, optionalMeta } from '../../contract/body-reader.ts'
 import { type ContractRoute, json, routesWith } from '../../contract/contract-route.ts'
-import { presentUpload, stored, Upload } from '../../contract/record-fields.ts'
+import { optionalVisibility, presentUpload, stored, Upload } from '../../contract/record-fields.ts'
 import { present, RequestTarget } from '../../contract/request-target.ts'
 import type { Services } from '../../contract/services.ts'
 import { inUploadSlot } from '../../contract/uploads/upload-slot.ts'
@@ -37,6 +37,7 @@ const uploadUrl = route({
       cl: optional,
       timelock: optional,
       meta: optionalMeta,
+      visibility: optionalVisibility,
     }),
   ),
   answers: { 200: Upload, 201: Upload },
@@ -45,7 +46,7 @@ const uploadUrl = route({
     const { request, principal } = context
     const target = new RequestTarget(context)
     await target.check(pins, principal.account.id)
-    const { name, cl, timelock, meta, ...body } = await context.body()
+    const { name, cl, timelock, meta, visibility, ...body } = await context.body()
     if (urls === null) throw new HoldfastError('NOT_OFFERED', 'this node reads no URLs: uploads.fromUrls is "off"')
     const file = new RemoteFile(urls, body.url, principal.plan.maxFileBytes)
     const source = { signal: request.signal, body: file.read(request.signal) }
@@ -55,6 +56,7 @@ const uploadUrl = route({
         signal,
         cluster: target.cluster(cl),
         timelock: present(timelock),
+        visibility: present(visibility),
         meta,
         late: async () => ({ name: present(name) ?? present(file.name) }),
       })
