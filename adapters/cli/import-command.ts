@@ -30,6 +30,7 @@ export function importCar(given: GivenTo<'import'>, env: Environment): Promise<v
         name: (flags.name ?? car.path).replace(/\.car$/i, ''),
         cluster: flags.cluster,
         timelock: flags.timelock,
+        visibility: flags.private ? 'private' : undefined,
         allowPartial: flags['allow-partial'],
         onProgress: bytes => bar.update(bytes),
       })

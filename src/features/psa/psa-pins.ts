@@ -159,14 +159,22 @@ function delegatesOf({ peers }: Services): string[] {
 async function createPin(
   { principal, request }: AuthenticatedContext,
   { pins }: Services,
-  { cid: text, name, origins, meta }: { cid: string; name?: string; origins?: string[]; meta?: Record<string, string> },
+  {
+    cid: text,
+    name,
+    origins,
+    meta: given,
+  }: { cid: string; name?: string; origins?: string[]; meta?: Record<string, string> },
 ) {
+  // The API has no field for the visibility. The key of the metadata is not stored, because the visibility may change.
+  const { visibility, ...meta } = given ?? {}
   const { record } = await pins.pin({
     account: principal.account.id,
     cid: text.trim(),
     customName: present(name),
     origins,
     meta,
+    visibility: present(visibility),
     isAnew: true,
     signal: request.signal,
   })

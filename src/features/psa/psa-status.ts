@@ -33,6 +33,6 @@ export function presentPinStatus(
     created: iso(record.createdAt),
     pin: { cid: pinned, ...(name !== null && { name }), ...(Object.keys(kept).length > 0 && { meta: kept }) },
     delegates: delegates.slice(0, MOST_DELEGATES),
-    ...(reason !== null && { info: { status_details: reason } }),
+    info: { visibility: record.visibility, ...(reason !== null && { status_details: reason }) },
   }
 }

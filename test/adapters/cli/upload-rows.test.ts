@@ -12,6 +12,7 @@ function row(fields: Partial<ListedUpload>): ListedUpload {
       clusterId: 'cl0-global',
       uploadId: 'u',
       type: 'file',
+      visibility: 'public',
       status: 'pinned',
       size: 1_500_000,
       dagSize: 1,
