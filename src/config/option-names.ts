@@ -24,6 +24,7 @@ export const PIN_CALLS = {
   'dag.0': 'account cid cluster',
   'dag.1': 'account cluster',
   'rename.0': 'account meta name uploadId',
+  'setVisibility.0': 'account uploadId visibility',
   'checkTarget.1': 'cluster fromNode timelock visibility',
 }
 

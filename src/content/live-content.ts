@@ -3,6 +3,7 @@ import type { Clock } from '../domain/clock.ts'
 import { HoldfastError } from '../domain/errors.ts'
 import { isInline } from '../ipld/cid.ts'
 import type { HeldRoots, RefusalStatus } from '../ledger/held-roots.ts'
+import { PUBLIC } from '../ledger/possessor.ts'
 import { AbsentBlocks } from './absent-blocks.ts'
 import { type BlockSource, inlineBlocks } from './block-source.ts'
 import type { LeaseHolder } from './leases.ts'
@@ -58,10 +59,11 @@ export class LiveContent {
   /**
    * Leases content until the caller releases it. Returns null if no complete and live record needs the content.
    *
+   * @param owner number of the account that reads; the default is a stranger
    * @throws HoldfastError `GONE` or `LEGAL_REASONS` if every path to the content is taken down; `UNAVAILABLE` if a walk
    * has not checked the paths yet
    */
-  lease(cid: CID): LeasedContent | null {
+  lease(cid: CID, owner = PUBLIC): LeasedContent | null {
     if (isInline(cid)) {
       return {
         source: inlineBlocks,
@@ -72,7 +74,8 @@ export class LiveContent {
         release: () => undefined,
       }
     }
-    for (let located = this.#locate(cid); located !== null; located = this.#locate(cid)) {
+    const locate = () => this.#locate(cid, owner)
+    for (let located = locate(); located !== null; located = locate()) {
       if (typeof located === 'number') throw takenDown(cid, located)
       const { source, backendId, rootId, isLocal, liveUntil } = located
       const release = this.#leases.hold(rootId)
@@ -88,8 +91,8 @@ export class LiveContent {
     return null
   }
 
-  #locate({ multihash }: CID) {
-    const place = this.#held.open(multihash.bytes, this.#clock.now())
+  #locate({ multihash }: CID, owner = PUBLIC) {
+    const place = this.#held.own(multihash.bytes, this.#clock.now(), owner)
     if (place === null || typeof place === 'number') return place
     const source = this.#readers.readerOf(place.backendId)
     return source === null ? null : { ...place, source }

@@ -1,9 +1,9 @@
 import type { Database, Statement } from '../storage/database.ts'
+import { COLUMNS, FIND_BLOCK, ROOTS_LOOKED_AT } from './block-rows.ts'
 import type { BlockRow, Blocks, HeldBlock, RootOfBlock, StoredBlock } from './blocks.ts'
+import { OpenBlocks } from './open-blocks.ts'
 import type { Possessor } from './possessor.ts'
 import { PRIVATE_WAY } from './private-ways.ts'
-
-const COLUMNS = 'b.id, b.size, b.state, b.inline'
 
 const STORED_COLUMNS = `${COLUMNS}, b.backend_id AS backendId, b.multihash`
 
@@ -20,8 +20,6 @@ export const DURABLE_AFTER = `
       WHERE rb.block_id = b.id AND r.state = 'complete')))
     ORDER BY b.id LIMIT ?`
 
-export const FIND_BLOCK = `SELECT ${COLUMNS} FROM blocks b WHERE b.multihash = ? AND b.backend_id = ?`
-
 /**
  * Values of `root_blocks.way` for a public root. With 0 the root makes the block public. The other values are HTTP
  * statuses for refused requests.
@@ -29,23 +27,12 @@ export const FIND_BLOCK = `SELECT ${COLUMNS} FROM blocks b WHERE b.multihash = ?
 const PUBLIC_WAYS = [0, 404, 410, 451]
 const WAYS = [...PUBLIC_WAYS, ...PUBLIC_WAYS.map(way => way + PRIVATE_WAY)]
 
-/** Roots of a block among which live ones are looked for. */
-const ROOTS_LOOKED_AT = 256
-
-/**
- * Stale rows of a block that a read passes: rows with a public way whose root has become private. Their walk closes them.
- */
-const MOST_STALE = 64
-
 /** Tables of blocks and of the roots that need them. */
 export class BlockTable implements Blocks {
+  readonly open: OpenBlocks
   readonly #find: Statement<[Uint8Array, number], BlockRow>
   readonly #get: Statement<[number], BlockRow>
   readonly #findPossessed: Statement<[number, number, number, number], { rootId: number; liveUntil: number | null }>
-  readonly #findOpen: Statement<[Uint8Array, number, number], HeldBlock>
-  readonly #isStale: Statement<[Uint8Array, number, number], unknown>
-  readonly #openRootsOf: Statement<[number, number, number, number], { id: number }>
-  readonly #findRefusal: Statement<[Uint8Array, number, number], { way: number; barred: number }>
   readonly #backendsOf: Statement<[Uint8Array], { backendId: number }>
   readonly #idsOf: Statement<[Uint8Array], { id: number }>
   readonly #bytes: Statement<[number], { bytes: Uint8Array }>
@@ -68,27 +55,14 @@ export class BlockTable implements Blocks {
   readonly #isLostFrom: Statement<[number], unknown>
 
   constructor(db: Database) {
+    this.open = new OpenBlocks(db)
     this.#find = db.prepare(FIND_BLOCK)
     this.#get = db.prepare(`SELECT ${COLUMNS} FROM blocks b WHERE b.id = ?`)
     const live = "r.state = 'complete' AND (r.live_until IS NULL OR r.live_until > ?)"
-    // SQLite computes the rows of a subquery with a limit one by one, so the first public root ends a look-up.
-    const seen = (ways: string) => `
-      (SELECT ${COLUMNS}, b.backend_id AS backendId, r.id AS rootId, r.live_until AS liveUntil, rb.way, r.barred, r.owner
-      FROM blocks b JOIN root_blocks rb ON rb.block_id = b.id JOIN roots r ON r.id = rb.root_id
-      WHERE b.multihash = ? AND b.backend_id = ? AND ${live} AND ${ways} LIMIT ${MOST_STALE + 1})`
-    const open = seen('rb.way = 0 AND r.barred = 0')
     this.#findPossessed = db.prepare(`
       SELECT r.id AS rootId, r.live_until AS liveUntil
       FROM (SELECT root_id FROM root_blocks WHERE block_id = ? LIMIT ?) first_roots
       CROSS JOIN roots r ON r.id = first_roots.root_id WHERE ${live} AND r.owner IN (0, ?) LIMIT 1`)
-    this.#findOpen = db.prepare(`
-      SELECT id, size, state, inline, backendId, rootId, liveUntil FROM ${open} WHERE owner = 0 LIMIT 1`)
-    this.#isStale = db.prepare(`SELECT 1 FROM ${open} LIMIT 1 OFFSET ${MOST_STALE}`)
-    this.#openRootsOf = db.prepare(`
-      SELECT r.id FROM (SELECT root_id FROM root_blocks WHERE block_id = ? AND way = 0 ORDER BY root_id LIMIT ?) first_roots
-      CROSS JOIN roots r ON r.id = first_roots.root_id
-      WHERE ${live} AND r.barred = 0 AND r.owner = 0 LIMIT ?`)
-    this.#findRefusal = db.prepare(`SELECT way, barred FROM ${seen(`rb.way < ${PRIVATE_WAY}`)} WHERE owner = 0 LIMIT 1`)
     this.#backendsOf = db.prepare('SELECT backend_id AS backendId FROM blocks WHERE multihash = ? ORDER BY backend_id')
     this.#idsOf = db.prepare('SELECT id FROM blocks WHERE multihash = ?')
     this.#bytes = db.prepare(BYTES_OF)
@@ -155,43 +129,6 @@ export class BlockTable implements Blocks {
    */
   #possessed(blockId: number, { owner, now }: Possessor): { rootId: number; liveUntil: number | null } | undefined {
     return this.#findPossessed.get(blockId, ROOTS_LOOKED_AT, now, owner)
-  }
-
-  /**
-   * Returns the block with a live root that makes the block public, on any backend.
-   *
-   * @param last backends to search after all other backends
-   */
-  findOpen(multihash: Uint8Array, now: number, last: ReadonlySet<number>): HeldBlock | undefined {
-    return this.#onBackends(multihash, last, backendId => this.#findOpen.get(multihash, backendId, now))
-  }
-
-  /**
-   * Returns whether so many rows of a block name roots that have become private that {@link findOpen} may have missed a
-   * public root.
-   */
-  isStale(multihash: Uint8Array, now: number): boolean {
-    return (
-      this.#onBackends(multihash, new Set(), backendId => this.#isStale.get(multihash, backendId, now)) !== undefined
-    )
-  }
-
-  /**
-   * Returns live roots that make a block public, oldest first on each backend. Looks only at the oldest roots that need
-   * the block, because roots of removed records may be many.
-   */
-  openRootsOf(multihash: Uint8Array, now: number, limit: number): number[] {
-    return this.idsOf(multihash)
-      .flatMap(id => this.#openRootsOf.all(id, ROOTS_LOOKED_AT, now, limit))
-      .map(({ id }) => id)
-  }
-
-  /**
-   * Returns why a block is not public, according to one of the live roots that need the block. Returns undefined if
-   * there is no such root.
-   */
-  findRefusal(multihash: Uint8Array, now: number): { way: number; barred: number } | undefined {
-    return this.#onBackends(multihash, new Set(), backendId => this.#findRefusal.get(multihash, backendId, now))
   }
 
   #onBackends<T>(

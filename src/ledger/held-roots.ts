@@ -1,6 +1,6 @@
 import type { DagIdentity } from '../ipld/cid.ts'
 import type { BlockTable } from './block-table.ts'
-import type { Possessor } from './possessor.ts'
+import { type Possessor, PUBLIC } from './possessor.ts'
 import type { LiveRoot, RootRow, RootTable } from './root-table.ts'
 import type { OwnedDag } from './whole-dag.ts'
 
@@ -46,13 +46,25 @@ export class HeldRoots {
    * takedown, or 503 until the walk of a root has ended. Returns null if no live public root needs the block.
    */
   open(multihash: Uint8Array, now: number): HeldPlace | RefusalStatus | null {
-    const block = this.#blocks.findOpen(multihash, now, this.#external)
+    const block = this.#blocks.open.find(multihash, now, this.#external)
     if (block !== undefined) return placeOf(block, !this.#external.has(block.backendId))
     const roots = this.#roots.findOpen(multihash, now)
     const root = roots.find(({ backendId }) => !this.#external.has(backendId)) ?? roots[0]
-    if (root === undefined && this.#blocks.isStale(multihash, now)) return 503
-    if (root === undefined) return refusalOf(this.#blocks.findRefusal(multihash, now))
+    if (root === undefined && this.#blocks.open.isStale(multihash, now)) return 503
+    if (root === undefined) return refusalOf(this.#blocks.open.findRefusal(multihash, now))
     return placeOf(root, !this.#external.has(root.backendId) && this.sizeOf(root.backendId, multihash) !== null)
+  }
+
+  /**
+   * Locates a block for an account: as {@link open}, and otherwise by a live root of the account. A takedown applies to
+   * the account, too.
+   */
+  own(multihash: Uint8Array, now: number, owner: number): HeldPlace | RefusalStatus | null {
+    const open = this.open(multihash, now)
+    const isOpen = open !== null && typeof open === 'object'
+    if (owner === PUBLIC || isOpen) return open
+    const place = this.#roots.findOpen(multihash, now, owner)[0] ?? this.#blocks.open.findOwn(multihash, now, owner)
+    return place === undefined ? open : placeOf(place, !this.#external.has(place.backendId))
   }
 
   /**
@@ -61,7 +73,7 @@ export class HeldRoots {
    */
   openRoots(multihash: Uint8Array, rootId: number, now: number, limit: number): number[] {
     const own = this.#roots.findOpen(multihash, now).map(root => root.rootId)
-    const others = this.#blocks.openRootsOf(multihash, now, limit)
+    const others = this.#blocks.open.rootsOf(multihash, now, limit)
     return [...new Set([rootId, ...own, ...others])].slice(0, limit)
   }
 

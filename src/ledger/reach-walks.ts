@@ -1,7 +1,7 @@
 import type { CID } from 'multiformats/cid'
 import type { Database, Statement } from '../storage/database.ts'
 import type { WriteQueue } from '../storage/write-queue.ts'
-import { FIND_BLOCK } from './block-table.ts'
+import { FIND_BLOCK } from './block-rows.ts'
 import type { BlockRow } from './blocks.ts'
 import { PUBLIC } from './possessor.ts'
 import { PRIVATE_WAY, PrivateWays } from './private-ways.ts'

@@ -190,10 +190,11 @@ export class RootTable {
   }
 
   /**
-   * Returns the live public roots with this multihash that are not taken down. Each codec and backend has at most one.
+   * Returns the live roots of an owner with this multihash that are not taken down. Each codec and backend has at most
+   * one.
    */
-  findOpen(multihash: Uint8Array, now: number): LiveRoot[] {
-    return [...this.#live(multihash, [PUBLIC], now)].filter(({ barred }) => barred < 2)
+  findOpen(multihash: Uint8Array, now: number, owner = PUBLIC): LiveRoot[] {
+    return [...this.#live(multihash, [owner], now)].filter(({ barred }) => barred < 2)
   }
 
   /** Yields the live roots of some owners. Looks each one up by itself, because other accounts may have many roots. */

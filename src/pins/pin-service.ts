@@ -6,6 +6,7 @@ import type { StagedFile } from '../content/unixfs/staged-files.ts'
 import type { Clock } from '../domain/clock.ts'
 import { isDiskFull } from '../domain/disk-trouble.ts'
 import { HoldfastError, isHoldfastError } from '../domain/errors.ts'
+import { checkedVisibility } from '../domain/visibility.ts'
 import { type DagIdentity, identityOf, parseCid } from '../ipld/cid.ts'
 import type { FetchScheduler } from './fetch/fetch-scheduler.ts'
 import type { PinProgress, StatusRequest } from './fetch/pin-progress.ts'
@@ -51,6 +52,7 @@ export interface PinServiceParts {
 /** Implements the interface `PinService` of `public-pin-service.ts`, which documents each method. */
 export class PinService {
   readonly #parts: PinServiceParts
+  readonly #visibilityListeners: Array<() => Promise<void>> = []
 
   constructor(parts: PinServiceParts) {
     this.#parts = parts
@@ -179,6 +181,26 @@ export class PinService {
     if (!(await this.#parts.records.rename({ accountId, id, ...values, now: this.#parts.clock.now() })))
       throw noUpload()
     return this.get(request)
+  }
+
+  /** Adds a listener for which each change of a visibility waits. */
+  whenVisibilityChanges(listener: () => Promise<void>): void {
+    this.#visibilityListeners.push(listener)
+  }
+
+  async setVisibility(request: types.VisibilityRequest): Promise<types.PinRecord> {
+    const accountId = await this.#accountOf(request)
+    const { clusterId } = await this.get(request)
+    const { uploadId: id, visibility } = request
+    const requester = await this.#parts.targets.requester(accountId)
+    const { owner } = this.#parts.targets.decide(requester, {
+      cluster: clusterId,
+      visibility: checkedVisibility(visibility),
+    })
+    const row = await this.#parts.records.setOwner({ accountId, id, owner, now: this.#parts.clock.now() })
+    if (row === null) throw noUpload()
+    await Promise.all(this.#visibilityListeners.map(changed => changed()))
+    return presentRecord(row)
   }
 
   async usage(...given: [account?: string]): Promise<types.Usage> {

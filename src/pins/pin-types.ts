@@ -247,6 +247,11 @@ export interface RenameRequest extends RecordRequest {
   meta?: Readonly<Record<string, string>> | undefined
 }
 
+/** New visibility of a record. */
+export interface VisibilityRequest extends RecordRequest {
+  visibility: Visibility
+}
+
 /** Item of a list: a record, or a file below the root of a record. `path` and `parentCid` are null for a record. */
 export interface ListItem extends PinRecord {
   parentCid: string | null

@@ -17,6 +17,7 @@ import type {
   RenameRequest,
   UploadOptions,
   Usage,
+  VisibilityRequest,
   WholeListQuery,
 } from './pin-types.ts'
 import type { DirectoryEntries, DirectoryImportOptions, FileUploadOptions } from './upload-types.ts'
@@ -118,6 +119,13 @@ export interface PinService {
    * @example await engine.pins.rename({ uploadId, name: 'report.pdf' })
    */
   rename(request: RenameRequest): Promise<PinRecord>
+  /**
+   * Makes a record public or private. Copies of public content that others have made cannot be recalled.
+   * @throws HoldfastError `NOT_FOUND`, `VALIDATION`; `NOT_OFFERED` in a cluster that serves to everybody; `CONFLICT` if
+   * the content has not arrived yet
+   * @example await engine.pins.setVisibility({ uploadId, visibility: 'private' })
+   */
+  setVisibility(request: VisibilityRequest): Promise<PinRecord>
   /**
    * Returns the number of an account's records, and the storage that they use.
    * @example const { storedBytes } = await engine.pins.usage()

@@ -65,11 +65,17 @@ export function makeGateway(setup: Setup, below: Below) {
   const opener = openerOf(dependencies)
   const follower = revisions.follow(null)
   void followRevisions(follower.next, () => opener.decide())
+  // Every thread decides its open responses again.
+  below.pins.service.whenVisibilityChanges(async () => {
+    revisions.publish()
+    await revisions.pending(revisions.number)
+  })
   const owned = new OwnedContent(below.storage.catalogue.records, below.storage.heldRoots, clock)
   const reader = new ContentReader({
     opener,
-    isOwned: async (account, cid, signal) => {
-      return owned.has(await below.access.accounts.get(account), cid, signal)
+    ownerOf: async (id, cid, signal) => {
+      const account = await below.access.accounts.get(id)
+      return (await owned.has(account, cid, signal)) ? (account.owner ?? PUBLIC) : null
     },
     activity,
     clock,

@@ -38,7 +38,7 @@ const SLICE_FROM_END = sql`
 const COUNT = sql<{ count: number }>`SELECT COUNT(*) AS count FROM accounts WHERE ${LIVE_ACCOUNT}`
 const CHANGE = sql`
   UPDATE accounts SET ${SET_EMAIL}, name = :name, plan = :plan, default_cluster = :defaultCluster,
-    disabled = :disabled
+    default_visibility = :defaultVisibility, disabled = :disabled
   WHERE id = :id`
 const PASSWORD_HASH = sql<{ passwordHash: string | null }>`
   SELECT password_hash AS "passwordHash" FROM accounts WHERE id = :id AND ${LIVE_ACCOUNT}`

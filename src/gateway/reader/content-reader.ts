@@ -29,8 +29,11 @@ import { OpenStreams, type StreamSource } from './open-streams.ts'
 
 export interface ContentReaderParts {
   opener: RootOpener
-  /** Checks whether an account has pinned the content. Throws HoldfastError `NOT_FOUND` for an unknown account. */
-  isOwned: (account: string, cid: CID, signal: AbortSignal) => Promise<boolean>
+  /**
+   * Returns the number of an account that has pinned the content, and null for any other account. Throws HoldfastError
+   * `NOT_FOUND` for an unknown account.
+   */
+  ownerOf: (account: string, cid: CID, signal: AbortSignal) => Promise<number | null>
   activity: Activity
   clock: Clock
 }
@@ -136,9 +139,10 @@ export class ContentReader implements Content {
   }
 
   async #blocksOf(path: ContentRoot, account: string | undefined, signal: AbortSignal): Promise<RequestBlocks> {
-    const { opener, isOwned } = this.#parts
+    const { opener, ownerOf } = this.#parts
     if (account === undefined) return opener.open({ signal, header: () => undefined }, path)
-    if (await isOwned(account, path.cid, signal)) return opener.openPinned(path, signal)
+    const owner = await ownerOf(account, path.cid, signal)
+    if (owner !== null) return opener.openPinned(path, owner, signal)
     throw new HoldfastError('CID_NOT_FOUND', `the account has not pinned ${path.root}`)
   }
 }

@@ -2,6 +2,7 @@ import type { CID } from 'multiformats/cid'
 import { Semaphore } from '../../concurrency/capacity/semaphore.ts'
 import { currentOwner } from '../../concurrency/work.ts'
 import type { LeasedContent, LiveContent } from '../../content/live-content.ts'
+import { PUBLIC } from '../../ledger/possessor.ts'
 import type { ContentOrigin, HeldContent } from './request-blocks.ts'
 
 /** Concurrent block reads for all responses, about the size of the thread pool. */
@@ -21,7 +22,16 @@ export class PinnedContent implements ContentOrigin {
   }
 
   open(root: CID, signal: AbortSignal): HeldContent | null {
-    const leased = this.#content.lease(root)
+    return this.#open(root, signal, PUBLIC)
+  }
+
+  /** Returns the same content with that of an account. */
+  withOwn(owner: number): ContentOrigin {
+    return { isForRecords: true, open: (root, signal) => this.#open(root, signal, owner) }
+  }
+
+  #open(root: CID, signal: AbortSignal, owner: number): HeldContent | null {
+    const leased = this.#content.lease(root, owner)
     if (leased === null) return null
     return new LeasedBlocks(leased, leased.isLocal ? this.#reads : this.#remoteReads, signal)
   }

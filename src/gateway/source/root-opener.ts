@@ -54,6 +54,7 @@ const DECIDE_MS = 2_000
 
 export class RootOpener {
   readonly #parts: RootOpenerParts
+  readonly #own: PinnedContent
   readonly #origins: readonly ContentOrigin[]
   readonly #spareReads: SpareReads
   readonly #nodes: NodeCache
@@ -64,7 +65,8 @@ export class RootOpener {
     this.#parts = parts
     this.#nodes = new NodeCache(parts.clock, parts.memory.limit / NODES_SHARE)
     this.#spareReads = new SpareReads(BLOCKS_AHEAD, () => !parts.memory.isScarce)
-    this.#origins = originsOf(parts)
+    this.#own = new PinnedContent(parts.content)
+    this.#origins = originsOf(parts, this.#own)
   }
 
   /**
@@ -87,16 +89,18 @@ export class RootOpener {
   }
 
   /**
-   * Opens the content for an account that has pinned it, regardless of the gateway's mode. The caller must release the
-   * result.
+   * Opens the content for an account that has pinned it, regardless of the gateway's mode and of the visibility. The
+   * caller must release the result.
    *
+   * @param owner the number of the account
    * @throws HoldfastError `CID_NOT_FOUND`; `INVALID_CID`; `UNAVAILABLE` if the content is being fetched; `GONE` or
    * `LEGAL_REASONS` if the content is blocked
    */
-  async openPinned(path: ContentRoot, signal: AbortSignal): Promise<RequestBlocks> {
+  async openPinned(path: ContentRoot, owner: number, signal: AbortSignal): Promise<RequestBlocks> {
     const rules = await this.#parts.admission.rules()
     rules.checkBlocked(path.cid, path.names)
-    const blocks = await this.#openFrom(this.#pinned, path, rules, signal)
+    const own = [this.#own.withOwn(owner), ...this.#pinned.slice(1)]
+    const blocks = await this.#openFrom(own, path, rules, signal)
     if (blocks !== null) return blocks
     throw await this.#missing(path)
   }
@@ -161,8 +165,8 @@ export class RootOpener {
   }
 }
 
-function originsOf({ content, clock, options, fetcher, network, others }: RootOpenerParts): ContentOrigin[] {
-  const pinned = [new PinnedContent(content), ...(others == null ? [] : [others])]
+function originsOf({ clock, options, fetcher, network, others }: RootOpenerParts, own: PinnedContent): ContentOrigin[] {
+  const pinned = [own, ...(others == null ? [] : [others])]
   if (options.mode !== 'open') return pinned
   if (network !== undefined) return [...pinned, network]
   if (fetcher === null) return pinned

@@ -1,0 +1,7 @@
+/** Columns of a `BlockRow`. */
+export const COLUMNS = 'b.id, b.size, b.state, b.inline'
+
+export const FIND_BLOCK = `SELECT ${COLUMNS} FROM blocks b WHERE b.multihash = ? AND b.backend_id = ?`
+
+/** Roots of a block among which live ones are looked for. */
+export const ROOTS_LOOKED_AT = 256
