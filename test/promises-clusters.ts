@@ -18,8 +18,8 @@ export const clusterPromises: readonly KeptPromise[] = [
   {
     promise: 'content of an external backend is read only while its root is held',
     file: 'src/ledger/root-table.ts',
-    find: "WHERE state = 'complete' AND multihash = ? AND (live_until IS NULL OR live_until > ?)`",
-    replace: 'WHERE multihash = ? AND ? > 0`',
+    find: 'if (root !== undefined && (root.liveUntil === null || root.liveUntil > now)) yield root',
+    replace: 'if (root !== undefined) yield root',
     test: { file: elsewhere, name: 'is leased by its root and read through' },
   },
   {

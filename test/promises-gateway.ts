@@ -199,16 +199,16 @@ export const gatewayPromises: readonly KeptPromise[] = [
   },
   {
     promise: 'what lies below a taken down root is refused by its own CID',
-    file: 'src/ledger/block-table.ts',
-    find: 'AND rb.way = 0 AND r.barred = 0 LIMIT 1`',
-    replace: 'AND rb.way = 0 LIMIT 1`',
+    file: 'src/ledger/open-blocks.ts',
+    find: "seen('rb.way = 0 AND r.barred = 0')",
+    replace: "seen('rb.way = 0')",
     test: { file: withheld, name: 'a block is open exactly if a root reaches it past takedowns' },
   },
   {
     promise: 'what lies below a taken down CID inside a root is refused by its own CID',
-    file: 'src/ledger/block-table.ts',
-    find: 'AND rb.way = 0 AND r.barred = 0 LIMIT 1`',
-    replace: 'AND r.barred = 0 LIMIT 1`',
+    file: 'src/ledger/open-blocks.ts',
+    find: "seen('rb.way = 0 AND r.barred = 0')",
+    replace: "seen('r.barred = 0')",
     test: { file: withheld, name: 'a block is open exactly if a root reaches it past takedowns' },
   },
   {
@@ -948,7 +948,7 @@ export const gatewayPromises: readonly KeptPromise[] = [
   {
     promise: 'peers get a block only if a live root vouches for it',
     file: 'src/content/live-content.ts',
-    find: 'this.#held.open(multihash.bytes, this.#clock.now())',
+    find: 'this.#held.own(multihash.bytes, this.#clock.now(), owner)',
     replace:
       'this.#held.locate(multihash.bytes, { owner: 0, sentRoot: 0, now: this.#clock.now() } as never) as HeldPlace | null',
     test: { file: 'test/gateway/policy/peer-blocks.test.ts', name: 'peers get neither a taken-down CID nor' },
@@ -1012,8 +1012,8 @@ export const gatewayPromises: readonly KeptPromise[] = [
   {
     promise: 'an account reads its own content alone',
     file: 'src/gateway/reader/content-reader.ts',
-    find: 'if (await isOwned(account, path.cid, signal)) return',
-    replace: 'if ((await isOwned(account, path.cid, signal)) || true) return',
+    find: 'const owner = await ownerOf(account, path.cid, signal)',
+    replace: 'const owner = (await ownerOf(account, path.cid, signal)) ?? 0',
     test: { file: 'test/gateway/reader/content-reader.test.ts', name: 'with an account, only its pins are' },
   },
   {

@@ -338,8 +338,8 @@ const promises: readonly KeptPromise[] = [
   {
     promise: 'a root is not dropped while a hold on it begins',
     file: 'adapters/postgres/shared-roots.ts',
-    find: 'ORDER BY multihash, codec, backend_id FOR UPDATE',
-    replace: 'ORDER BY multihash, codec, backend_id',
+    find: 'ORDER BY owner <> 0, multihash, codec, backend_id, owner FOR UPDATE',
+    replace: 'ORDER BY owner <> 0, multihash, codec, backend_id, owner',
     test: failing('drops no root on which a hold begins'),
   },
   {

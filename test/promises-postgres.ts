@@ -1072,7 +1072,7 @@ const promises: readonly KeptPromise[] = [
   {
     promise: 'nodes that start concurrently migrate the schema once',
     file: 'adapters/postgres/migrate.ts',
-    find: "    await sql.run('SELECT pg_advisory_xact_lock($1)', [LOCK])\n",
+    find: "    await sql.run('SELECT pg_advisory_xact_lock($1)', [SCHEMA_LOCK])\n",
     replace: '',
     test: test('concurrent starts migrate once and'),
   },

@@ -26,6 +26,7 @@ import { readPromises } from './promises-reads.ts'
 import { tracingPromises } from './promises-tracing.ts'
 import { typePromises } from './promises-types.ts'
 import { upkeepPromises } from './promises-upkeep.ts'
+import { visibilityPromises } from './promises-visibility.ts'
 import { webhookPromises } from './promises-webhooks.ts'
 import { wirePromises } from './promises-wire.ts'
 
@@ -117,8 +118,8 @@ export const promises: readonly KeptPromise[] = [
   {
     promise: "one commit stores a small file's bytes and its record, or neither",
     file: 'src/ledger/claims.ts',
-    find: "healed: this.store(rootId, backendId, block) === 'healed'",
-    replace: 'healed: false',
+    find: "const healed = this.store(rootId, backendId, block) === 'healed'",
+    replace: 'const healed = false',
     test: { file: order, name: 'a file of one small block is one commit' },
   },
   {
@@ -347,6 +348,7 @@ export const promises: readonly KeptPromise[] = [
   ...oidcPromises,
   ...tracingPromises,
   ...auditPromises,
+  ...visibilityPromises,
   ...webhookPromises,
   ...wirePromises,
   ...backupPromises,

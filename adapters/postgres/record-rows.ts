@@ -135,7 +135,7 @@ export function rowIdentity(record: Identity): Uint8Array {
 function identityOf(record: Identity): Uint8Array {
   const { clusterId, codec, multihash, expiresAt, name, originalName, customName, meta, owner } = record
   const content = Buffer.from(multihash).toString('hex')
-  const all: unknown[] = [clusterId, codec, content, expiresAt, name, originalName, customName, meta]
+  const all = [clusterId, codec, content, expiresAt, name, originalName, customName, meta]
   // Public records keep the identity that an earlier version gave them.
   if (owner !== 0) all.push(owner)
   return createHash('sha256').update(JSON.stringify(all)).digest().subarray(0, IDENTITY_BYTES)

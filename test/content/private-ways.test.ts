@@ -11,7 +11,7 @@ import { type ContentParts, withContentParts } from '../support/content-parts.ts
 const OWN = 77
 const file = randomFile(4, 2_000, 'a shared file')
 const small = leaf(pseudoRandom(200, 'a shared block'))
-const [inner] = file.blocks
+const inner = file.blocks.find(({ cid }) => !cid.equals(file.root))
 
 /** Stores a DAG as a complete root with a hold. Returns the id of the root. */
 async function stored(parts: ContentParts, hold: string, { owner = PUBLIC, dag = file } = {}): Promise<number> {
@@ -105,6 +105,8 @@ describe('the only hold on a public root', () => {
       await walked(parts)
       expect(waysOf(parts, rootId)).toEqual([1_451])
       expect(open(parts)).toBeNull()
+      parts.database.prepare('UPDATE roots SET barred = 0').run()
+      expect(parts.held.own(inner?.cid.multihash.bytes ?? new Uint8Array(), 0, OWN)).toBeNull()
     }))
 })
 
