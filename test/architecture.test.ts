@@ -115,7 +115,7 @@ const SHARED_FILE_NAMES: Readonly<Record<string, string>> = {
 }
 
 /** Directories of tests that mirror no source directory: suites that test the whole. */
-const SYSTEM_SUITES = ['abuse', 'clients', 'fuzz', 'interop', 'package', 'pins/fetches', 'torture']
+const SYSTEM_SUITES = ['abuse', 'clients', 'fuzz', 'interop', 'package', 'pins/fetches', 'torture', 'visibility']
 
 /** Exported names that may be declared several times, with the reason. */
 const SHARED_NAMES: Readonly<Record<string, string>> = {

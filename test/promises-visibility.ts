@@ -94,14 +94,14 @@ export const visibilityPromises: readonly KeptPromise[] = [
   },
   {
     promise: 'nobody changes the visibility of records of others in PostgreSQL',
-    file: 'adapters/postgres/owner-change.ts',
+    file: 'adapters/postgres/record-owner.ts',
     find: 'record === undefined || record.accountId !== accountId',
     replace: 'record === undefined || record.accountId === record.id',
     test: postgres('gives no owner to records of others'),
   },
   {
     promise: 'a record in PostgreSQL that becomes private leaves its public root',
-    file: 'adapters/postgres/owner-change.ts',
+    file: 'adapters/postgres/record-owner.ts',
     find: "await holds.void(sql, [record.holdId ?? ''])",
     replace: 'await holds.void(sql, [hold.id.slice(0, 0)])',
     test: postgres('makes the only record of content private'),

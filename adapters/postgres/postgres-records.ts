@@ -9,7 +9,7 @@ import type { Clock } from '../../src/domain/clock.ts'
 import { accountReads } from './account-reads.ts'
 import type { ContentParts } from './content-change.ts'
 import { earlierTime } from './database-time.ts'
-import { ownerChange } from './owner-change.ts'
+import { recordOwnerChange } from './record-owner.ts'
 import { ownStep, PostgresDriver } from './postgres-driver.ts'
 import { checkPrivate } from './private-records.ts'
 import { RecordCommits } from './record-commits.ts'
@@ -85,7 +85,7 @@ export function postgresRecords(parts: ContentParts, clock: Clock): Pick<CoreCat
       ...rules,
       expire: async (now, limit) => rules.expire(await earlier(now), limit),
       takesBlocks: true,
-      setOwner: ownerChange(parts),
+      setOwner: recordOwnerChange(parts),
       usage: async (accountId, now) => driver.read(usageOf(accountId, now, await counters(accountId))),
       commit: async (intents, token) => {
         await checkPrivate(

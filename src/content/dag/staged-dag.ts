@@ -209,17 +209,14 @@ export class StagedDag {
     if (this.#failure !== null) throw this.#failure.error
   }
 
-  /**
-   * Closes the blocks to strangers. Call this, after {@link settle}, before the root completes as one of an account. A
-   * block that is held back is closed by the commit.
-   */
+  /** Closes the settled blocks to strangers, before the root completes as one of an account. */
   async close(): Promise<void> {
     if ('id' in this.#root) await this.#ledger.close(this.#root.id)
   }
 
   /**
-   * Drops the staged root, unless it is complete. May be called more than once. Never throws, because an error would
-   * hide the caller's error. The next start of the node drops a root that remains.
+   * Drops the staged root, unless it is complete. Never throws, because an error would hide the caller's error. The next
+   * start of the node drops a root that remains.
    */
   async abandon(): Promise<void> {
     // Reject chunks that are still being hashed, because nothing would release the claims of a deleted root.

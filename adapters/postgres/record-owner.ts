@@ -16,7 +16,7 @@ const SET_OWNER = `
  * the record and makes the former hold void, and the ledger releases it. Until then this node serves the content as
  * before.
  */
-export function ownerChange(parts: ContentParts): Records['setOwner'] {
+export function recordOwnerChange(parts: ContentParts): Records['setOwner'] {
   const { database, holds, ledger } = parts
   return async ({ accountId, id, owner, now }) => {
     await checkPrivate(database, [owner])
