@@ -41,7 +41,7 @@ export const visibilityPromises: readonly KeptPromise[] = [
     file: 'adapters/postgres/begun-holds.ts',
     find: 'FROM wanted JOIN put USING (${KEY})`',
     replace: 'FROM wanted JOIN put USING (multihash, codec, backend_id)`',
-    test: postgres('compares the owners of records, which decide'),
+    test: postgres('keeps a public and a private record of the'),
   },
   {
     promise: 'the blocks of a private root pass no look-up of a stranger',
@@ -98,13 +98,6 @@ export const visibilityPromises: readonly KeptPromise[] = [
     find: 'record === undefined || record.accountId !== accountId',
     replace: 'record === undefined || record.accountId === record.id',
     test: postgres('gives no owner to records of others'),
-  },
-  {
-    promise: 'a record in PostgreSQL that becomes private leaves its public root',
-    file: 'adapters/postgres/record-owner.ts',
-    find: "await holds.void(sql, [record.holdId ?? ''])",
-    replace: 'await holds.void(sql, [hold.id.slice(0, 0)])',
-    test: postgres('makes the only record of content private'),
   },
   {
     promise: 'open responses end when their content becomes private',

@@ -50,7 +50,7 @@ export class StagedDag {
     throw new HoldfastError('INTERNAL_ERROR', 'the staged DAG has not been begun')
   }
 
-  /** The only block so far, while it is held back for the commit or the next {@link put}. */
+  /** The only block so far, while it is held back. */
   get onlyBlock(): NewBlock | null {
     return this.#onlyBlock
   }
@@ -81,8 +81,13 @@ export class StagedDag {
 
   /** The caller must have put all blocks. */
   sizes(contentSize: number): DagSizes {
-    const { dagSize, blockCount, charge, fileCount } = this
-    return { contentSize, dagSize, blocks: blockCount, charge, fileCount }
+    return {
+      contentSize,
+      dagSize: this.dagSize,
+      blocks: this.blockCount,
+      charge: this.charge,
+      fileCount: this.fileCount,
+    }
   }
 
   get fileCount(): number {
@@ -91,7 +96,6 @@ export class StagedDag {
 
   /**
    * Puts a block. Waits while too many bytes are in progress.
-   *
    * @param release called exactly once, when the caller may change or reuse `bytes`
    * @throws the error of this block or of an earlier block
    */
@@ -139,7 +143,6 @@ export class StagedDag {
 
   /**
    * Claims a block that the backend already stores for another root.
-   *
    * @throws HoldfastError `CID_NOT_FOUND` if the backend does not have the block, or if the possessor may not use it
    */
   async adopt(cid: CID, by: Possessor): Promise<void> {
@@ -162,7 +165,6 @@ export class StagedDag {
     return this.#ledger.setPlaced(this.rootId, isPlaced ? 0 : null)
   }
 
-  /** Also deletes the rows of an earlier attempt. */
   async clearFiles(): Promise<void> {
     this.#files = []
     this.#fileCount = 0
