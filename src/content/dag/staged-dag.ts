@@ -81,13 +81,8 @@ export class StagedDag {
 
   /** The caller must have put all blocks. */
   sizes(contentSize: number): DagSizes {
-    return {
-      contentSize,
-      dagSize: this.dagSize,
-      blocks: this.blockCount,
-      charge: this.charge,
-      fileCount: this.fileCount,
-    }
+    const { dagSize, blockCount, charge, fileCount } = this
+    return { contentSize, dagSize, blocks: blockCount, charge, fileCount }
   }
 
   get fileCount(): number {
@@ -216,10 +211,7 @@ export class StagedDag {
     if ('id' in this.#root) await this.#ledger.close(this.#root.id)
   }
 
-  /**
-   * Drops the staged root, unless it is complete. Never throws, because an error would hide the caller's error. The next
-   * start of the node drops a root that remains.
-   */
+  /** Drops the staged root, unless it is complete. Never throws: an error would hide the caller's error. */
   async abandon(): Promise<void> {
     // Reject chunks that are still being hashed, because nothing would release the claims of a deleted root.
     this.#failure ??= { error: new HoldfastError('ABORTED', 'the staged DAG has been abandoned') }
