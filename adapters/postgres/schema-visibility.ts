@@ -1,6 +1,5 @@
-import type { Postgres } from './postgres.ts'
 import type { Sql } from './sql.ts'
-import { SCHEMA_LOCK, statementsOf } from './statements-of.ts'
+import { statementsOf } from './statements-of.ts'
 
 /** Its number in `schema_versions`. A node of version 0.3.0 refuses a database with it. */
 export const VISIBILITY_VERSION = 1_000
@@ -25,14 +24,6 @@ export async function hasVisibility(sql: Pick<Sql, 'first'>): Promise<boolean> {
 }
 
 /** Lets records be private. Repeating it changes nothing. */
-export function enableVisibility(database: Postgres): Promise<void> {
-  return database.transaction(async sql => {
-    await sql.run('SET LOCAL statement_timeout = 0')
-    await sql.run('SELECT pg_advisory_xact_lock($1)', [SCHEMA_LOCK])
-    await applyVisibility(sql)
-  })
-}
-
 export async function applyVisibility(sql: Sql): Promise<void> {
   if (await hasVisibility(sql)) return
   for (const statement of statementsOf(visibilitySchema)) await sql.run(statement)

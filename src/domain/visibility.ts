@@ -1,6 +1,6 @@
 import { HoldfastError } from './errors.ts'
 
-/** Who may read the content of a record: everybody, or only its account. */
+/** The readers of a record's content: everybody, or only its account. */
 export type Visibility = 'public' | 'private'
 
 export const VISIBILITIES: readonly Visibility[] = ['public', 'private']

@@ -81,7 +81,7 @@ export function makeHttp(setup: Setup, below: Below): HttpModule {
 function ownerInProcess(plan: Plan): Principal {
   const account = { id: '', email: '', name: null, plan: plan.name, defaultCluster: null, createdAt: 0, owner: null }
   return {
-    account: { ...account, role: 'owner', disabled: false },
+    account: { ...account, defaultVisibility: 'public', role: 'owner', disabled: false },
     plan,
     credential: { kind: 'key', id: '', name: null, scopes: SCOPES, expiresAt: null },
   }

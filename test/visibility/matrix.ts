@@ -14,7 +14,7 @@ export interface Port {
   port: number
 }
 
-/** Who asks, by the headers that say so. */
+/** A reader, by the headers of its requests. */
 export interface Asker {
   name: string
   headers: Record<string, string>
@@ -30,7 +30,7 @@ interface Answer {
 const OF_THE_MOMENT = /^(date|x-thread|x-request-id)$/
 
 /** Returns a CID of the same form that nobody has. */
-export function absentLike(cid: string): string {
+function absentLike(cid: string): string {
   const { code, multihash, version } = CID.parse(cid)
   const digest = multihash.digest.map(byte => byte ^ 0xa5)
   return CID.create(version, code, Digest.create(multihash.code, digest)).toString()

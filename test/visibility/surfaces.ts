@@ -34,7 +34,7 @@ const READS: ReadonlyArray<Omit<Surface, 'port'>> = [
   { name: 'only if cached', path: read, headers: () => ({ 'cache-control': 'only-if-cached' }) },
 ]
 
-/** What a browser, a program or a peer may ask about a CID without credentials. */
+/** Requests of a browser, a program or a peer about a CID, without credentials. */
 export const SURFACES: readonly Surface[] = [
   ...READS.map((surface): Surface => ({ ...surface, port: 'gateway' })),
   ...READS.filter(({ name }) => !name.includes('subdomain')).map((surface): Surface => ({ ...surface, port: 'api' })),
@@ -47,7 +47,7 @@ export const SURFACES: readonly Surface[] = [
   },
 ]
 
-/** What the API answers about a CID to an account that has no record of it. */
+/** Calls of the API about a CID, by an account that has no record of it. */
 const CALLS: ReadonlyArray<Omit<Surface, 'port'>> = [
   { name: 'list by CID', path: cid => `/api/v3/files?cid=${cid}` },
   { name: 'files below', path: cid => `/api/v3/files?parentCid=${cid}` },
