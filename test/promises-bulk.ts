@@ -260,8 +260,8 @@ export const bulkPromises: readonly KeptPromise[] = [
   {
     promise: 'a filter without its number deletes nothing',
     file: 'adapters/cli/job-commands.ts',
-    find: "const { expected = 0 } = flags",
-    replace: "const { expected = 3 } = flags",
+    find: 'const { expected = 0 } = flags',
+    replace: 'const { expected = 3 } = flags',
     test: { file: 'test/features/bulk/job-commands.test.ts', name: 'a filter counts, deletes' },
   },
   {
