@@ -130,6 +130,8 @@ export type {
   UploadOptions,
   UploadToken,
   Usage,
+  Visibility,
+  VisibilityRequest,
   WholeListQuery,
 } from './pins/pin-types.ts'
 export { Timelock } from './pins/removal/timelock.ts'
