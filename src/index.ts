@@ -106,6 +106,7 @@ export type { Events } from './pins/events.ts'
 export type { PinProgress, StatusRequest } from './pins/fetch/pin-progress.ts'
 export type { EngineStats, StoredAmount } from './pins/lists/statistics.ts'
 export type {
+  Adoption,
   ByteSource,
   CarImportOptions,
   CarOutcome,

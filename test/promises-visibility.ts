@@ -4,6 +4,7 @@ const ways = (name: string) => ({ file: 'test/content/private-ways.test.ts', nam
 const rules = (name: string) => ({ file: 'test/catalogue/content-rules.test.ts', name: `content in SQLite > ${name}` })
 const postgres = (name: string) => ({ file: 'test/adapters/postgres/content.test.ts', name })
 const changes = (name: string) => ({ file: 'test/visibility/changes.test.ts', name })
+const adoption = { file: 'test/visibility/adoption.test.ts', name: 'is private, and only for credentials that may' }
 const matrix = { file: 'test/visibility/matrix.test.ts', name: 'is absent for strangers and other accounts' }
 
 /** Promises about private content: strangers and other accounts see an absent CID. */
@@ -112,6 +113,90 @@ export const visibilityPromises: readonly KeptPromise[] = [
     find: 'const own = [this.#own.withOwn(owner), ...this.#pinned.slice(1)]',
     replace: 'const own = [this.#own.withOwn(owner - owner), ...this.#pinned.slice(1)]',
     test: changes('reads its private content, and nobody else'),
+  },
+  {
+    promise: 'an account publishes its private content only if the request asks for it',
+    file: 'src/pins/pin-targets.ts',
+    find: 'ownerOfPrivate: isShared ? PUBLIC : number,',
+    replace: 'ownerOfPrivate: number > 0 ? PUBLIC : number,',
+    test: adoption,
+  },
+  {
+    promise: 'only a credential that may share makes private content public',
+    file: 'src/pins/pin-targets.ts',
+    find: "(isShared && target.adopts === 'own')",
+    replace: "(isShared && target.adopts === 'public')",
+    test: adoption,
+  },
+  {
+    promise: 'a credential that may not read uses no private content',
+    file: 'src/pins/pin-targets.ts',
+    find: "const isOpen = target.adopts === 'public' || ",
+    replace: 'const isOpen = ',
+    test: adoption,
+  },
+  {
+    promise: 'a key without files:read adopts public blocks only',
+    file: 'src/access/scope-policy.ts',
+    find: "if (upload !== undefined || !scopes.includes('files:read'))",
+    replace: 'if (upload !== undefined)',
+    test: adoption,
+  },
+  {
+    promise: 'a key makes private content public only with share:write',
+    file: 'src/access/scope-policy.ts',
+    find: "return scopes.includes('share:write') ? 'share' : 'own'",
+    replace: "return 'share'",
+    test: adoption,
+  },
+  {
+    promise: 'a key that may not read gets the same answer for every private pin',
+    file: 'src/pins/pinner.ts',
+    find: 'if (request.isAnew === true || isBlind)',
+    replace: 'if (request.isAnew === true)',
+    test: adoption,
+  },
+  {
+    promise: 'a pin takes no private root for a key that may not read it',
+    file: 'src/pins/pinner.ts',
+    find: '    if (pin.target.owner !== PUBLIC && pin.target.owner !== pin.by.owner) return null\n',
+    replace: '',
+    test: adoption,
+  },
+  {
+    promise: 'a pin of private content is private without another word',
+    file: 'src/pins/pinner.ts',
+    find: 'return { target: { ...target, owner: target.ownerOfPrivate }, by: own }',
+    replace: 'return { target, by: own }',
+    test: adoption,
+  },
+  {
+    promise: 'a CAR that lacks private blocks makes a private record',
+    file: 'src/pins/upload/car-importer.ts',
+    find: 'target = { ...target, owner: target.ownerOfPrivate }',
+    replace: 'target = { ...target }',
+    test: adoption,
+  },
+  {
+    promise: 'a fetch for a key that may not read adopts no private block',
+    file: 'src/pins/fetch/fetch-attempt.ts',
+    find: 'new Possessor(this.job.possessor, clock)',
+    replace: 'new Possessor(this.job.owner, clock)',
+    test: { file: 'test/visibility/adoption.test.ts', name: 'is not adopted by fetches of a key that may' },
+  },
+  {
+    promise: 'an upload token adopts public blocks only, whatever the program asks for',
+    file: 'src/pins/upload/upload-token.ts',
+    find: "    adopts: 'public',\n",
+    replace: '',
+    test: { file: 'test/visibility/adoption.test.ts', name: 'is no part of a public record of a token, even' },
+  },
+  {
+    promise: 'a key of an owner with the scopes of the contract stays one',
+    file: 'src/access/scope-policy.ts',
+    find: '    this.check(principal, ...CONTRACT_SCOPES)\n',
+    replace: "    this.check(principal, ...CONTRACT_SCOPES, 'share:write')\n",
+    test: { file: 'test/visibility/adoption.test.ts', name: 'stays the key of an owner' },
   },
   {
     promise: 'a takedown applies to the account that has the content, too',

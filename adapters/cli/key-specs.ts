@@ -12,7 +12,7 @@ export const KEY_COMMANDS = {
       ...OF_ACCOUNT,
       scopes: {
         value: 'A,B',
-        about: 'files:read, files:write, files:delete, cluster:read (default: all but files:delete)',
+        about: 'files:read, files:write, files:delete, cluster:read, share:write (default: all but delete and share)',
       },
       name: { value: 'NAME', about: 'unique in the account (default: a random one)' },
       label: { value: 'LABEL', about: 'free text' },

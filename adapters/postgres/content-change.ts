@@ -200,14 +200,13 @@ export class ContentChange {
   }
 
   async #commitPart(intent: CommitIntent & { kind: 'partial' }, hold: Prepared['hold']): Promise<Committed> {
-    const { record, backendId, owner, stagedRootId, brought, limits, now } = intent
+    const { record, stagedRootId, limits, now } = intent
     if ((await this.#known.identical(record, now)) !== undefined) throw alreadyExists(record)
     if (hold === null) throw new NeedsHold('the staged root has no hold')
     await this.checkPinCount(record.accountId, limits, now)
     await this.#holds.use(this.#sql, [hold.id])
-    const wanted = { backendId, record, owner, now, brought }
     const fetchId = await runRule(
-      insertFetch(fetchParts(this.#database, this.#holds), wanted, { rootId: stagedRootId, holdId: hold.id }),
+      insertFetch(fetchParts(this.#database, this.#holds), intent, { rootId: stagedRootId, holdId: hold.id }),
       this.#sql,
     )
     if (fetchId === null) throw alreadyExists(record)

@@ -27,8 +27,8 @@ const ROOTS = `
     (SELECT cluster_id FROM records WHERE root_id = one.id LIMIT 1) AS "clusterId"
   FROM (SELECT id, codec, multihash, owner, backend_id FROM roots WHERE id > $2 ORDER BY id LIMIT $3) AS one ORDER BY id`
 const WAITING = `
-  SELECT records.id, account_id AS "accountId", cluster_id AS "clusterId", fetch_id AS "fetchId", origins, running.owner
-  FROM (SELECT id, origins, owner FROM fetches WHERE node = $1 ORDER BY id LIMIT $2) AS running
+  SELECT records.id, account_id AS "accountId", cluster_id AS "clusterId", fetch_id AS "fetchId", origins, running.owner, possessor
+  FROM (SELECT id, origins, owner, possessor FROM fetches WHERE node = $1 ORDER BY id LIMIT $2) AS running
   JOIN records ON fetch_id = running.id LIMIT $2`
 /** A node without holds and fetches has no content that a record needs. */
 const IS_EMPTY = `
@@ -42,6 +42,7 @@ interface Waiting {
   fetchId: number
   origins: string[]
   owner: number
+  possessor: number
 }
 
 export class PostgresRetirements implements Retirements {
@@ -88,7 +89,7 @@ export class PostgresRetirements implements Retirements {
   }
 
   async #moveWaiting(
-    { id, accountId, fetchId, origins, owner }: Waiting,
+    { id, accountId, fetchId, origins, owner, possessor }: Waiting,
     { node, backendId, now }: { node: RetiringNode; backendId: number; now: number },
   ): Promise<StatusChange[]> {
     const { database, holds } = this.#parts
@@ -99,7 +100,7 @@ export class PostgresRetirements implements Retirements {
         const change = await ContentChange.begin(sql, this.#parts, [accountId])
         const record = await getRecord(sql, id)
         if (record?.fetchId !== fetchId) return []
-        const wanted = { backendId, record, owner, origins, now }
+        const wanted = { backendId, record, owner, possessor, origins, now }
         const fetch =
           record.status === 'failed'
             ? null

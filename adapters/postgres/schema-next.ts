@@ -26,6 +26,8 @@ export const nextSchema = `
   CREATE UNIQUE INDEX accounts_by_owner ON accounts (owner) WHERE owner IS NOT NULL;
   ALTER TABLE roots ADD COLUMN owner BIGINT NOT NULL DEFAULT 0;
   ALTER TABLE fetches ADD COLUMN owner BIGINT NOT NULL DEFAULT 0;
+  -- The account whose private blocks the fetch may use: the owner, or 0 for none.
+  ALTER TABLE fetches ADD COLUMN possessor BIGINT NOT NULL DEFAULT 0;
   ALTER TABLE root_files ADD COLUMN owner BIGINT NOT NULL DEFAULT 0;
   CREATE UNIQUE INDEX roots_private ON roots (multihash, owner, codec, backend_id) WHERE owner <> 0;
   ${undoPeriodsSchema}

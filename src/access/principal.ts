@@ -4,8 +4,10 @@ import type { Plan } from '../domain/plan.ts'
 
 export type { Account, UploadGrant }
 
-/** Scopes that a credential may have (specification, "API key scopes"). */
-export const SCOPES = ['files:read', 'files:write', 'files:delete', 'cluster:read'] as const
+/** Scopes of the contract (specification, "API key scopes"). A key that has them all may do everything but share. */
+export const CONTRACT_SCOPES = ['files:read', 'files:write', 'files:delete', 'cluster:read'] as const
+/** Scopes that a credential may have. */
+export const SCOPES = [...CONTRACT_SCOPES, 'share:write'] as const
 /** Right of a credential, such as `files:read`. */
 export type Scope = (typeof SCOPES)[number]
 

@@ -1,5 +1,6 @@
 import { HoldfastError } from '../domain/errors.ts'
-import { type Principal, SCOPES, type Scope } from './principal.ts'
+import type { Adoption } from '../domain/visibility.ts'
+import { CONTRACT_SCOPES, type Principal, type Scope } from './principal.ts'
 
 /** `required` is the first missing scope. */
 export type ScopeDecision = { allowed: true } | { allowed: false; required: Scope }
@@ -21,13 +22,20 @@ export class ScopePolicy {
   }
 
   /**
-   * Allows owners, with a session or with an API key that has all scopes.
+   * Allows owners, with a session or with an API key that has all scopes of the contract.
    * @throws HoldfastError `OWNER_REQUIRED` for another account, `missing_scope` for a key that lacks a scope
    */
   checkOwner(principal: Principal): void {
     if (principal.account.role !== 'owner')
       throw new HoldfastError('OWNER_REQUIRED', 'only the owner of the node can do this')
-    this.check(principal, ...SCOPES)
+    this.check(principal, ...CONTRACT_SCOPES)
+  }
+
+  /** Returns what a credential may make of stored content. Only a credential that may read private content may use it. */
+  adoption({ credential }: Principal): Adoption {
+    const { scopes, upload } = credential
+    if (upload !== undefined || !scopes.includes('files:read')) return 'public'
+    return scopes.includes('share:write') ? 'share' : 'own'
   }
 
   /** Refuses upload tokens, because account holders give them to strangers. @throws HoldfastError `missing_scope` */

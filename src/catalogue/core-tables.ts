@@ -97,7 +97,7 @@ export const coreTables: readonly CatalogueTable[] = [
     name: 'fetches',
     account: 'account_id',
     move: {
-      columns: `id bigint, account_id text, ${DAG}, owner bigint, root_id bigint, hold_id text = 'fetch ' || id, origins text[],
+      columns: `id bigint, account_id text, ${DAG}, owner bigint, possessor bigint, root_id bigint, hold_id text = 'fetch ' || id, origins text[],
         attempts bigint, last_error text, blocks bigint, bytes bigint, charge bigint,
         created_at bigint = (SELECT r.created_at FROM roots r WHERE r.id = root_id), running boolean, whole boolean,
         held_root_id = (SELECT r.id FROM roots r WHERE r.id = root_id AND r.state = 'complete')`,

@@ -13,6 +13,8 @@ export interface FetchRow extends Brought {
   multihash: Uint8Array
   /** Owner of the root. Only its records share the fetch: 0 for public records. */
   owner: number
+  /** Number of the account whose private blocks the fetch may use: the owner, or 0 for public blocks only. */
+  possessor: number
   /** Id of the staged root of the blocks fetched so far. */
   rootId: number
   /** Sources to ask first: multiaddrs, and URLs of gateways. */
@@ -36,6 +38,8 @@ export interface FetchRequest {
   record: NewRecord
   /** Owner of the root to fetch. */
   owner: number
+  /** Default: the owner. 0 if the request may use public blocks only. A later request of the owner lifts this limit. */
+  possessor?: number
   backendId: number
   origins: readonly string[]
   limits: PinLimits

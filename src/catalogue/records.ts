@@ -86,7 +86,7 @@ export type CommitIntent = {
       isAnew?: boolean
     }
   /** Only a part of the DAG is staged. A fetch gets the remaining blocks. */
-  | { kind: 'partial'; stagedRootId: number; brought: Brought; owner: number }
+  | { kind: 'partial'; stagedRootId: number; brought: Brought; owner: number; possessor?: number }
 )
 
 /** The outcome of a commit for one record. */

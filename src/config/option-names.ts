@@ -2,17 +2,17 @@
 
 export const PIN_CALLS = {
   'upload.1':
-    'account cluster customName expectedBytes fromNode late meta mode mtime mtime.nanoseconds mtime.seconds name onProgress originalName signal timelock token visibility',
+    'account adopts cluster customName expectedBytes fromNode late meta mode mtime mtime.nanoseconds mtime.seconds name onProgress originalName signal timelock token visibility',
   'uploadDirectory.1':
-    'account cluster customName expectedBytes fromNode late meta name onProgress originalName signal timelock token visibility',
+    'account adopts cluster customName expectedBytes fromNode late meta name onProgress originalName signal timelock token visibility',
   'importDirectory.1':
-    'account cluster customName expectedBytes fromNode late meta name onProgress originalName preserveMode preserveMtime signal timelock token visibility',
+    'account adopts cluster customName expectedBytes fromNode late meta name onProgress originalName preserveMode preserveMtime signal timelock token visibility',
   'importCar.1':
-    'account allowPartial cluster customName expectedBytes fromNode late meta name onProgress originalName signal timelock token visibility',
+    'account adopts allowPartial cluster customName expectedBytes fromNode late meta name onProgress originalName signal timelock token visibility',
   'pin.0':
-    'account cid cluster customName fromNode isAnew meta name onProgress originalName origins respondAsync signal timelock visibility',
+    'account adopts cid cluster customName fromNode isAnew meta name onProgress originalName origins respondAsync signal timelock visibility',
   'pin.1':
-    'account cluster customName fromNode isAnew meta name onProgress originalName origins respondAsync signal timelock visibility',
+    'account adopts cluster customName fromNode isAnew meta name onProgress originalName origins respondAsync signal timelock visibility',
   'remove.0': 'account cid cluster',
   'remove.1': 'account cluster',
   'get.0': 'account uploadId',
@@ -25,7 +25,7 @@ export const PIN_CALLS = {
   'dag.1': 'account cluster',
   'rename.0': 'account meta name uploadId',
   'setVisibility.0': 'account uploadId visibility',
-  'checkTarget.1': 'cluster fromNode timelock visibility',
+  'checkTarget.1': 'adopts cluster fromNode timelock visibility',
 }
 
 // feature: bulk

@@ -119,7 +119,7 @@ export interface Services {
   providerLogins: Pick<ProviderLogins, 'label' | 'start' | 'finish'>
   passwordLinks: Pick<PasswordLinks, 'use'>
   secondFactor: ServedSecondFactors
-  scopes: Pick<ScopePolicy, 'check' | 'checkSession'>
+  scopes: Pick<ScopePolicy, 'adoption' | 'check' | 'checkSession'>
   plans: Plans
   peers: ServedPeers
   health: Health

@@ -5,6 +5,14 @@ export type Visibility = 'public' | 'private'
 
 export const VISIBILITIES: readonly Visibility[] = ['public', 'private']
 
+/**
+ * Stored content that a record may be made of, apart from the content of the request itself:
+ * - `public`: only public content
+ * - `own`: private content of the account, too. The record is then private.
+ * - `share`: the same, but the record is public if the request asks for it
+ */
+export type Adoption = 'public' | 'own' | 'share'
+
 /** @throws HoldfastError `VALIDATION`, which names the field */
 export function checkedVisibility(value: unknown, field = 'visibility'): Visibility {
   if (value === 'public' || value === 'private') return value

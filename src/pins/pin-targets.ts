@@ -46,7 +46,13 @@ export class PinTargets {
     if (target.cluster !== undefined && clusters.nodeOf(clusterId) === null) clusters.checkPresent(clusterId)
     const visibility = this.#visibility(clusterId, account, target.visibility)
     const expiresAt = timelock.decide(target.timelock, plan, clock.now())
-    return { clusterId, owner: visibility === 'public' ? PUBLIC : numberOf(account), expiresAt }
+    const number = numberOf(account)
+    const owner = visibility === 'public' ? PUBLIC : number
+    // Nobody publishes private content by mistake: the request must ask for it, with the right to do so.
+    const isShared = owner === PUBLIC && !!target.visibility
+    const isOpen = target.adopts === 'public' || (isShared && target.adopts === 'own') || clusters.isExternal(clusterId)
+    const possessor = isOpen ? PUBLIC : number
+    return { clusterId, owner, possessor, ownerOfPrivate: isShared ? PUBLIC : number, expiresAt }
   }
 
   #visibility(clusterId: string, account: Account, asked: string | undefined): Visibility {

@@ -6,9 +6,10 @@ import type { StagingBackend } from '../clusters/staging-backend.ts'
 import type { PinStatus } from '../domain/pin-status.ts'
 import type { Plan } from '../domain/plan.ts'
 import type { ByteSource } from '../domain/sources.ts'
-import type { Visibility } from '../domain/visibility.ts'
+import type { Adoption, Visibility } from '../domain/visibility.ts'
+import type { Possessor } from '../ledger/possessor.ts'
 
-export type { ByteSource, NameMatch, PinStatus, Visibility }
+export type { Adoption, ByteSource, NameMatch, PinStatus, Visibility }
 /** Origin of the content: an uploaded file, an uploaded directory, or a CID. */
 export type PinType = 'file' | 'directory' | 'pin'
 
@@ -53,6 +54,8 @@ export interface PinTarget {
   timelock?: string | Date | undefined
   /** `public` or `private`. */
   visibility?: string | undefined
+  /** Default `share`, and `public` with an upload token. */
+  adopts?: Adoption | undefined
   /** True if another node forwarded the request. The cluster must then be on this node, to prevent loops. */
   fromNode?: boolean | undefined
 }
@@ -170,6 +173,10 @@ export interface DecidedTarget {
   clusterId: string
   /** 0 for a public record, else the number of the account. The root of the record gets the same owner. */
   owner: number
+  /** Number of the account whose private content the record may be made of, or 0 for none. */
+  possessor: number
+  /** Owner of a record that is made of private content. */
+  ownerOfPrivate: number
   expiresAt: number | null
 }
 
@@ -179,6 +186,8 @@ export interface DecidedPin {
   cid: CID
   target: DecidedTarget
   home: StagingBackend
+  /** The party for which the pin uses stored blocks. */
+  by: Possessor
 }
 
 /** Filters of a list. A record must match all given filters. */

@@ -14,7 +14,7 @@ import type { DagSizes } from '../ledger/whole-dag.ts'
 import type { NetworkPinner } from './fetch/network-pinner.ts'
 import type { CommitInput, PinCommit } from './pin-commit.ts'
 import type { PinTargets } from './pin-targets.ts'
-import type { DecidedPin, PinOutcome, PinRequest } from './pin-types.ts'
+import type { DecidedPin, DecidedTarget, PinOutcome, PinRequest } from './pin-types.ts'
 
 interface Parts {
   clusters: ClusterRegistry
@@ -43,11 +43,12 @@ export class Pinner {
     const requester = await this.#parts.targets.requester(request.account)
     const cid = parseCid(request.cid)
     checkNew(cid, 'cid')
-    const target = this.#parts.targets.decide(requester, request)
+    const { target, by } = await this.#possessed(cid, this.#parts.targets.decide(requester, request))
     const home = stagingOf(this.#parts.clusters.backendOf(target.clusterId))
-    const by = new Possessor(requester.account.owner ?? PUBLIC, this.#parts.clock)
-    const pin: DecidedPin = { request, requester, cid, target, home }
-    if (request.isAnew === true) return this.#pinAnew(pin)
+    const pin: DecidedPin = { request, requester, cid, target, home, by }
+    // A credential that may read nothing private gets the same answer for every CID: a record that waits.
+    const isBlind = target.owner !== PUBLIC && by.owner === PUBLIC
+    if (request.isAnew === true || isBlind) return this.#pinAnew({ ...pin, request: { ...request, isAnew: true } })
     let problem: unknown = null
     for await (const holder of this.#holders(cid, by)) {
       try {
@@ -63,6 +64,20 @@ export class Pinner {
       // The fleet has the content, so its problem is the better answer.
       throw problem !== null && isHoldfastError(error, 'CID_NOT_FOUND') ? problem : error
     }
+  }
+
+  /** Decides for whom a pin uses stored blocks. A pin of content that only the account has becomes private. */
+  async #possessed(cid: CID, target: DecidedTarget): Promise<{ target: DecidedTarget; by: Possessor }> {
+    const { clock } = this.#parts
+    const [visitor, own] = [new Possessor(PUBLIC, clock), new Possessor(target.possessor, clock)]
+    if (target.owner !== PUBLIC || target.possessor === PUBLIC) return { target, by: own }
+    if ((await this.#isHeld(cid, visitor)) || !(await this.#isHeld(cid, own))) return { target, by: visitor }
+    return { target: { ...target, owner: target.ownerOfPrivate }, by: own }
+  }
+
+  async #isHeld(cid: CID, by: Possessor): Promise<boolean> {
+    for await (const _ of this.#holders(cid, by)) return true
+    return false
   }
 
   /** Commits the record at once if the backend has the whole root. Otherwise queues the record without a search. */
@@ -103,6 +118,7 @@ export class Pinner {
    */
   async #wholeRoot(pin: DecidedPin): Promise<CommitInput | null> {
     const { held, network, clock } = this.#parts
+    if (pin.target.owner !== PUBLIC && pin.target.owner !== pin.by.owner) return null
     const root = held.find(pin.home.id, identityOf(pin.cid), pin.target.owner)
     if (root === undefined || !held.isLive(root.id, clock.now()) || held.isLostFrom(root.id)) return null
     // The ledger does not know what an external backend has lost, but the content then has a fetch.

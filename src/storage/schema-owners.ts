@@ -20,6 +20,8 @@ export const ownersSchema = `
     codec INTEGER NOT NULL,
     multihash BLOB NOT NULL,
     owner INTEGER NOT NULL DEFAULT 0,
+    -- the account whose private blocks the fetch may use: the owner, or 0 for none
+    possessor INTEGER NOT NULL DEFAULT 0,
     root_id INTEGER NOT NULL,
     -- origins to ask first: a JSON array of multiaddrs and gateway URLs
     origins TEXT NOT NULL,

@@ -273,10 +273,13 @@ export class MemoryContent {
     return [...this.waiting.values()].find(isSame)
   }
 
-  addFetch({ backendId, record, owner, origins, now }: Omit<FetchRequest, 'limits'>, rootId: number) {
+  addFetch(
+    { backendId, record, owner, possessor = owner, origins, now }: Omit<FetchRequest, 'limits'>,
+    rootId: number,
+  ) {
     const { accountId, codec, multihash } = record
     const fetch = {
-      ...{ id: ++this.made, accountId, backendId, codec, multihash, owner, rootId, origins: [...origins] },
+      ...{ id: ++this.made, accountId, backendId, codec, multihash, owner, possessor, rootId, origins: [...origins] },
       ...{ attempts: 0, nextAttemptAt: now, lastError: null, isWhole: false, isRunning: false },
       ...{ blocks: 0, bytes: 0, charge: 0 },
     }
@@ -408,7 +411,7 @@ export function memoryFetches(all: MemoryContent): Fetches {
   const told = (fetch: FetchRow | undefined): FetchRow | undefined => (fetch === undefined ? undefined : { ...fetch })
   return {
     async request(request) {
-      const { record, backendId, owner, origins, limits, now, isAnew = false } = request
+      const { record, backendId, owner, possessor = owner, origins, limits, now, isAnew = false } = request
       const existing = isAnew ? undefined : all.identical(record, now)
       if (existing !== undefined && existing.status !== 'failed') {
         return { record: existing, created: false, fetchId: existing.fetchId, changes: [] }
@@ -422,6 +425,7 @@ export function memoryFetches(all: MemoryContent): Fetches {
       }
       const known = all.fetchOf(backendId, record, owner)
       const fetch = known ?? all.addFetch(request, ++all.made)
+      if (possessor !== 0) fetch.possessor = possessor
       const isQueued = all.waitersOf(fetch.id).some(row => row.status === 'queued')
       if (known !== undefined && !known.isRunning && !isQueued) {
         Object.assign(known, { nextAttemptAt: now, attempts: 0, origins: [...new Set([...origins, ...known.origins])] })

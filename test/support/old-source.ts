@@ -8,6 +8,7 @@ const ROOT = join(import.meta.dirname, '../..')
 export const OLD_SOURCES = {
   '0.1.0': '2b0e3a9d6cb649c442e7320c41858464afae3e35',
   '0.2.0': '58932637861bf1c2b1a88fa2ddbfc83d6e612f1d',
+  '0.3.0': '6be08af4c84526eb52d1580d14f4d85de3fed543',
 } as const
 
 /** Returns whether the clone has the source of an old version. */

@@ -29,7 +29,7 @@ function offering(...given: Array<[recordId: string, node: string, dag: DagIdent
       pending: async () => null,
       assign: async () => undefined,
       open: async () => ({ offers: all.filter(({ recordId }) => !taken.includes(recordId)), last: null }),
-      has: (_, dag) => dag === HAD,
+      has: (_, dag) => dag.multihash === HAD.multihash,
       take: async ({ recordId }) => {
         taken.push(recordId)
         return { isEnded: true, changes: [] }

@@ -30,7 +30,7 @@ interface Answer {
 const OF_THE_MOMENT = /^(date|x-thread|x-request-id)$/
 
 /** Returns a CID of the same form that nobody has. */
-function absentLike(cid: string): string {
+export function absentLike(cid: string): string {
   const { code, multihash, version } = CID.parse(cid)
   const digest = multihash.digest.map(byte => byte ^ 0xa5)
   return CID.create(version, code, Digest.create(multihash.code, digest)).toString()

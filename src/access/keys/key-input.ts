@@ -1,7 +1,7 @@
 import { instantOf } from '../../domain/date-time.ts'
 import { HoldfastError } from '../../domain/errors.ts'
 import { AddressList } from '../limits/network-address.ts'
-import { isScope, SCOPES, type Scope, type UploadGrant } from '../principal.ts'
+import { CONTRACT_SCOPES, isScope, SCOPES, type Scope, type UploadGrant } from '../principal.ts'
 import { randomId } from './api-key-secret.ts'
 
 /** Fields of a new API key, as a client sends them. An absent or null field gets its default. */
@@ -61,7 +61,7 @@ const DEFAULT_SCOPES: readonly Scope[] = ['files:read', 'files:write', 'cluster:
 const PERMISSIONS = new Map<string, readonly Scope[]>([
   ['read', ['files:read', 'cluster:read']],
   ['write', ['files:write']],
-  ['admin', SCOPES],
+  ['admin', CONTRACT_SCOPES],
 ])
 
 /**

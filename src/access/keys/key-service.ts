@@ -14,7 +14,7 @@ import type { CredentialCache } from '../credentials/credential-cache.ts'
 import { isLive } from '../credentials/credential-verifier.ts'
 import { AddressList } from '../limits/network-address.ts'
 import type { PlanCatalogue } from '../plan-catalogue.ts'
-import { type Principal, SCOPES } from '../principal.ts'
+import { CONTRACT_SCOPES, type Principal, SCOPES } from '../principal.ts'
 import type { ScopePolicy } from '../scope-policy.ts'
 import type { SecondFactor } from '../sign-in/second-factor-check.ts'
 import { type ApiKey, toApiKey } from './api-key.ts'
@@ -253,5 +253,7 @@ function nameTaken(name: string): HoldfastError {
 }
 
 function isUnrestricted(key: KeyRow): boolean {
-  return key.expiresAt === null && key.ipAllowlist.length === 0 && SCOPES.every(scope => key.scopes.includes(scope))
+  return (
+    key.expiresAt === null && key.ipAllowlist.length === 0 && CONTRACT_SCOPES.every(scope => key.scopes.includes(scope))
+  )
 }

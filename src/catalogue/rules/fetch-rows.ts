@@ -1,4 +1,5 @@
 import type { DagIdentity } from '../../ipld/cid.ts'
+import { PUBLIC } from '../../ledger/possessor.ts'
 import type { FetchRow } from '../fetches.ts'
 import type { Brought } from '../records.ts'
 import { either, indexed, LEDGER_BACKEND } from './dialect.ts'
@@ -17,6 +18,7 @@ export const fetch = columns<FetchRow>({
   codec: 'integer',
   multihash: 'bytes',
   owner: 'integer',
+  possessor: 'integer',
   rootId: 'integer',
   origins: 'json',
   attempts: ['integer', JOB.attempts],
@@ -43,11 +45,12 @@ export const GET = sql`SELECT ${fetch} FROM ${STATES} WHERE id = :fetchId`
 const LOCKED = sql`SELECT ${heldFetch} FROM ${STATES} WHERE id = :fetchId ${LOCK}`
 const FIND_LOCKED = sql`SELECT ${heldFetch} FROM ${STATES} WHERE ${DAG} ${LOCK}`
 const INSERT = sql<{ id: number }>`
-  INSERT INTO fetches (account_id, backend_id, codec, multihash, owner, root_id, origins, blocks, bytes, charge
+  INSERT INTO fetches (account_id, backend_id, codec, multihash, owner, possessor, root_id, origins, blocks, bytes, charge
     ${either('', ', node, hold_id, created_at')})
-  VALUES (:accountId, :backend, :codec, :multihash, :owner, :rootId, :origins, :blocks, :bytes, :charge
+  VALUES (:accountId, :backend, :codec, :multihash, :owner, :possessor, :rootId, :origins, :blocks, :bytes, :charge
     ${either('', ', :node, :holdId, :now')})
   ON CONFLICT DO NOTHING RETURNING id`
+const SET_POSSESSOR = sql`UPDATE fetches SET possessor = :possessor WHERE id = :fetchId`
 const SET_ORIGINS = sql`UPDATE fetches SET origins = :origins WHERE id = :fetchId`
 export const SET_WHOLE = sql`UPDATE fetches SET whole = TRUE, root_id = :rootId WHERE id = :fetchId`
 const DELETE = sql`DELETE FROM fetches WHERE id = :fetchId`
@@ -65,6 +68,8 @@ export interface WantedFetch {
   record: DagIdentity & { accountId: string }
   /** Owner of the root to fetch. */
   owner: number
+  /** Default: the owner. 0 for public blocks only. */
+  possessor?: number
   origins?: readonly string[]
   now: number
   brought?: Brought
@@ -88,7 +93,8 @@ export interface FetchParts {
 export function* insertFetch(parts: FetchParts, wanted: WantedFetch, staged: StagedRoot): Rule<number | null> {
   const { backendId, record, owner, origins = [], now, brought = { blocks: 0, bytes: 0, charge: 0 } } = wanted
   const { accountId, codec, multihash } = record
-  const values = { ...brought, ...staged, accountId, codec, multihash, owner, origins, now }
+  const { possessor = owner } = wanted
+  const values = { ...brought, ...staged, accountId, codec, multihash, owner, possessor, origins, now }
   const made = yield* first(INSERT, { ...values, backend: parts.backend(backendId), node: parts.node })
   if (made === null) return null
   yield* enqueue(fetchJob(parts, { id: made.id, accountId }, now))
@@ -106,11 +112,12 @@ export function* fetchFor(
   wanted: WantedFetch,
   begin: () => Rule<number>,
 ): Rule<{ id: number; isRunning: boolean; isNew: boolean }> {
-  const { backendId, record, owner, origins = [], now } = wanted
+  const { backendId, record, owner, possessor = owner, origins = [], now } = wanted
   const { codec, multihash } = record
   const known = yield* first(FIND_LOCKED, { codec, multihash, owner, backend: parts.backend(backendId) })
   if (known === null) return { id: yield* begin(), isRunning: false, isNew: true }
   const { id: fetchId, isRunning } = known
+  if (possessor !== PUBLIC && known.possessor !== possessor) yield* run(SET_POSSESSOR, { fetchId, possessor })
   if (!isRunning && (yield* first(SOME_WAITING_AS, { fetchId, from: 'queued' })) === null) {
     yield* run(SET_ORIGINS, { fetchId, origins: [...new Set([...origins, ...known.origins])] })
     yield* enqueue(fetchJob(parts, known, now, known.lastError))

@@ -134,11 +134,11 @@ export class RecordCommit {
   }
 
   #commitPart(intent: CommitIntent & { kind: 'partial' }): Committed {
-    const { record, backendId, owner, stagedRootId, brought, limits, now } = intent
+    const { record, stagedRootId, limits, now } = intent
     const known = (): HoldfastError => new HoldfastError('CONFLICT', `this pin of ${record.cid} exists already`)
     if (this.#records.identical(record, now) !== undefined) throw known()
     this.checkPinCount(record.accountId, limits, now)
-    const fetchId = this.#fetches.insert({ backendId, record, owner, now, brought }, stagedRootId)
+    const fetchId = this.#fetches.insert(intent, stagedRootId)
     if (fetchId === null) throw known()
     const row = { ...record, rootId: null, dagSize: 0, charge: 0, fetchId }
     this.#records.insert(row)

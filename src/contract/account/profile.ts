@@ -1,5 +1,5 @@
 import { Type } from 'typebox'
-import { SCOPES } from '../../access/principal.ts'
+import { CONTRACT_SCOPES } from '../../access/principal.ts'
 import { text } from '../answer-fields.ts'
 import { optional, required } from '../body-reader.ts'
 import { type ContractRoute, json, optionalJson, route } from '../contract-route.ts'
@@ -31,7 +31,7 @@ const update = route({
   answers: { 200: UpdatedUser },
   errors: ['CONFLICT', 'missing_scope', 'SESSION_REQUIRED', 'proof_required'],
   handler: async ({ body, principal }, services) => {
-    services.scopes.check(principal, ...SCOPES)
+    services.scopes.check(principal, ...CONTRACT_SCOPES)
     const { email, name } = await body()
     // An API key must not change the email, which is the name for sign-in.
     if (email !== undefined) {

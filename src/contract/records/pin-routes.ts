@@ -44,7 +44,7 @@ const pin = route({
   ),
   answers: { 200: Pin, 201: Pin },
   errors: [...STORING, 'INVALID_CID', 'CID_NOT_FOUND'],
-  handler: async (context, { pins }) => {
+  handler: async (context, { pins, scopes }) => {
     const { principal, request } = context
     const target = new RequestTarget(context)
     await target.check(pins, principal.account.id)
@@ -58,6 +58,7 @@ const pin = route({
       customName: body.customName ?? body.filename,
       meta: body.meta,
       visibility: present(body.visibility),
+      adopts: scopes.adoption(principal),
       origins: body.origins,
       respondAsync: prefersAsync(request.header('prefer')),
       signal: request.signal,

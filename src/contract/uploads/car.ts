@@ -66,7 +66,7 @@ const importCar = route({
   ],
   answers: { 200: Car, 201: Car },
   errors: [...STORING, 'FILE_TOO_LARGE', 'DIRECTORY_TOO_LARGE', 'INVALID_CID', 'NOT_OFFERED', 'CONFLICT'],
-  handler: async (context, { pins, uploadSlots }) => {
+  handler: async (context, { pins, uploadSlots, scopes }) => {
     const target = new RequestTarget(context)
     const fromNode = context.request.header(NODE_HEADER) !== undefined
     await target.check(pins, context.principal.account.id, fromNode)
@@ -74,7 +74,8 @@ const importCar = route({
     if (type !== CAR_TYPE && type !== 'multipart/form-data') {
       throw new HoldfastError('UNSUPPORTED_MEDIA_TYPE', `Content-Type must be ${CAR_TYPE} or multipart/form-data`)
     }
-    const options = { ...optionsOf(context, target, type === CAR_TYPE ? 0 : formOverhead(0)), fromNode }
+    const adopts = scopes.adoption(context.principal)
+    const options = { ...optionsOf(context, target, type === CAR_TYPE ? 0 : formOverhead(0)), adopts, fromNode }
     return inUploadSlot(uploadSlots, context, async slot => {
       const given = { ...options, signal: slot.signal }
       return type === CAR_TYPE

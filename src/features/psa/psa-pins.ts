@@ -158,7 +158,7 @@ function delegatesOf({ peers }: Services): string[] {
 
 async function createPin(
   { principal, request }: AuthenticatedContext,
-  { pins }: Services,
+  { pins, scopes }: Services,
   {
     cid: text,
     name,
@@ -175,6 +175,7 @@ async function createPin(
     origins,
     meta,
     visibility: present(visibility),
+    adopts: scopes.adoption(principal),
     isAnew: true,
     signal: request.signal,
   })

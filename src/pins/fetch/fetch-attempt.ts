@@ -117,7 +117,7 @@ export class FetchAttempt implements Attempt<FetchRow> {
     const cancelDeadline = clock.after(times.attemptMs, () => this.abort(new HoldfastError('ABORTED', 'took too long')))
     if (this.job.isWhole) return this.#deliver().finally(cancelDeadline)
     const staged = stagingOf(backend).staging.resume(this.job.rootId)
-    const by = new Possessor(this.job.owner, clock)
+    const by = new Possessor(this.job.possessor, clock)
     let session: FetchSession | null = null
     try {
       this.#restartStall()

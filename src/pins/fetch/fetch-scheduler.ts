@@ -152,7 +152,7 @@ export class FetchScheduler {
   #open(fetch: FetchRow, root: CID, signal: AbortSignal): Promise<FetchSession> {
     if (this.#fetcher === null) throw new HoldfastError('UNAVAILABLE', 'networking is off')
     const { origins, accountId, attempts } = fetch
-    const whose = { by: new Possessor(fetch.owner, this.#parts.clock), owner: accountId }
+    const whose = { by: new Possessor(fetch.possessor, this.#parts.clock), owner: accountId }
     return this.#fetcher.open(root, { origins, ...whose, signal, lingerMs: attempts === 0 ? LINGER_MS : 0 })
   }
 

@@ -5,6 +5,7 @@ import { Deadline } from '../../concurrency/deadline.ts'
 import type { Clock } from '../../domain/clock.ts'
 import { HoldfastError, isHoldfastError } from '../../domain/errors.ts'
 import { HASH, identityOf } from '../../ipld/cid.ts'
+import { PUBLIC } from '../../ledger/possessor.ts'
 import type { BlockFetcher, FetchSession } from '../../network/block-fetcher.ts'
 import type { PinChanges } from '../pin-changes.ts'
 import { storedNames } from '../pin-names.ts'
@@ -113,7 +114,7 @@ export class NetworkPinner {
     }
   }
 
-  async #record({ request, requester, cid, target, home }: DecidedPin) {
+  async #record({ request, requester, cid, target, home, by }: DecidedPin) {
     const now = this.#parts.clock.now()
     const record = {
       id: newUploadId(now),
@@ -136,6 +137,7 @@ export class NetworkPinner {
     const made = await this.#parts.fetches.request({
       record,
       owner: target.owner,
+      possessor: by.owner === target.owner ? by.owner : PUBLIC,
       backendId: home.id,
       origins,
       limits: requester.plan,

@@ -51,6 +51,8 @@ interface Assembled {
   missing: CarRoot['missing']
   kind: UnixfsKind
   contentSize: number
+  /** Target of its record, which is private if the DAG has private blocks that the CAR lacked. */
+  target: DecidedTarget
 }
 
 interface Job {
@@ -123,7 +125,8 @@ export class CarImporter {
   async #assemble(root: CID, scratch: StagedDag, job: Job): Promise<Assembled> {
     const { home, requester, allowPartial, signal } = job
     const { bounds, stored, clock } = this.#parts
-    const by = new Possessor(requester.account.owner ?? PUBLIC, clock).with(scratch.rootId)
+    const visitor = new Possessor(PUBLIC, clock, scratch.rootId)
+    const own = new Possessor(job.target.possessor, clock, scratch.rootId)
     const staged = await home.staging.stage()
     try {
       let missing: Assembled['missing'] = null
@@ -131,10 +134,18 @@ export class CarImporter {
         if (!allowPartial) throw incomplete(root, cid)
         missing = { blocks: (missing?.blocks ?? 0) + 1, first: missing?.first ?? cid.toString() }
       }
-      // The blocks of the CAR come first, then those that the account may use.
-      const holderOf = (cid: CID) => stored.blocksOf(cid, by)
+      let { target } = job
+      // The blocks of the CAR come first, then public blocks, then private blocks of the account.
+      const holderOf = (cid: CID) => {
+        const open = stored.blocksOf(cid, visitor)
+        const holder = open ?? stored.blocksOf(cid, own)
+        if (open === null && holder !== null && target.owner === PUBLIC) {
+          target = { ...target, owner: target.ownerOfPrivate }
+        }
+        return holder
+      }
       await assembleDag(root, { into: staged, holderOf, onMissing, ...bounds, signal })
-      const result = { root, staged, missing: missing as Assembled['missing'] }
+      const result = { root, staged, target, missing: missing as Assembled['missing'] }
       if (missing !== null) return { ...result, kind: 'other', contentSize: 0 }
       const { kind } = kindOf(root, await staged.get(root))
       const limits = new SizeLimits(requester.plan)
@@ -153,9 +164,9 @@ export class CarImporter {
     const whole = assembled.filter(({ missing }) => missing === null)
     const partial = assembled.filter(({ missing }) => missing !== null)
     const outcomes = await commit.commitAll(
-      whole.map(({ root, staged, kind, contentSize }) => ({
+      whole.map(({ root, staged, kind, contentSize, target }) => ({
         requester: job.requester,
-        target: job.target,
+        target,
         names: job.names,
         type: typeOf(kind),
         cid: root,
@@ -180,7 +191,7 @@ export class CarImporter {
     return { record: first.record, created: roots.some(({ created }) => created), roots }
   }
 
-  #partialPin({ root, staged, missing }: Assembled, { requester, target, names, home }: Job): CommitIntent {
+  #partialPin({ root, staged, missing, target }: Assembled, { requester, names, home }: Job): CommitIntent {
     const now = this.#parts.clock.now()
     const others = missing === null || missing.blocks === 1 ? '' : ` and ${missing.blocks - 1} others`
     return {
@@ -205,6 +216,7 @@ export class CarImporter {
       },
       backendId: home.id,
       owner: target.owner,
+      possessor: target.possessor === target.owner ? target.owner : PUBLIC,
       stagedRootId: staged.rootId,
       limits: requester.plan,
       now,

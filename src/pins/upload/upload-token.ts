@@ -71,6 +71,8 @@ export function fixed<Target extends PinTarget>(target: Target, token: UploadTok
   }
   return {
     ...target,
+    // Account holders give tokens to strangers, who may learn nothing of private content.
+    adopts: 'public',
     cluster: token.cluster ?? undefined,
     timelock: token.timelock === null ? undefined : new Date(token.timelock),
   }

@@ -105,7 +105,7 @@ describe('key input', () => {
     expect(scopes(['read'])).toEqual(['files:read', 'cluster:read'])
     expect(scopes(['write'])).toEqual(['files:write'])
     expect(scopes(['write', 'read'])).toEqual(['files:read', 'files:write', 'cluster:read'])
-    expect(scopes(['admin'])).toEqual([...SCOPES])
+    expect(scopes(['admin'])).toEqual(SCOPES.filter(scope => scope !== 'share:write'))
   })
 })
 

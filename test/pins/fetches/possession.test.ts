@@ -116,8 +116,14 @@ describe('an account', () => {
     withEngine(async node => {
       const { engine, dataDir, account } = node
       const [, child] = await keepSecret(node, ownerOf(dataDir, account))
-      expect((await engine.pins.pin({ account, cid: child })).record.status).toBe('pinned')
-      expect(await codeOf(engine.pins.pin({ account: await node.newAccount(), cid: child }))).toBe('done')
+      const other = await node.newAccount()
+      expect((await engine.pins.pin({ account, cid: child })).record).toMatchObject({
+        status: 'pinned',
+        visibility: 'private',
+      })
+      expect(await codeOf(engine.pins.pin({ account: other, cid: child }))).toBe('CID_NOT_FOUND')
+      await engine.pins.pin({ account, cid: child, visibility: 'public' })
+      expect(await codeOf(engine.pins.pin({ account: other, cid: child }))).toBe('done')
     }))
 
   test('has a number that no other account and no public root has', () =>

@@ -12,6 +12,7 @@ const SCOPES: ReadonlyArray<[scope: string, words: string]> = [
   ['files:write', 'upload, pin and rename'],
   ['files:delete', 'delete'],
   ['cluster:read', 'see the clusters'],
+  ['share:write', 'make private content public'],
 ]
 const DAYS: ReadonlyArray<readonly [string, string]> = [
   ['', 'Never'],
