@@ -132,6 +132,7 @@ export type {
   UploadToken,
   Usage,
   Visibility,
+  VisibilityOutcome,
   VisibilityRequest,
   WholeListQuery,
 } from './pins/pin-types.ts'

@@ -4,6 +4,7 @@ const ways = (name: string) => ({ file: 'test/content/private-ways.test.ts', nam
 const rules = (name: string) => ({ file: 'test/catalogue/content-rules.test.ts', name: `content in SQLite > ${name}` })
 const postgres = (name: string) => ({ file: 'test/adapters/postgres/content.test.ts', name })
 const changes = (name: string) => ({ file: 'test/visibility/changes.test.ts', name })
+const ownReads = (name: string) => ({ file: 'test/visibility/own-reads.test.ts', name })
 const adoption = { file: 'test/visibility/adoption.test.ts', name: 'is private, and only for credentials that may' }
 const matrix = { file: 'test/visibility/matrix.test.ts', name: 'is absent for strangers and other accounts' }
 
@@ -103,9 +104,44 @@ export const visibilityPromises: readonly KeptPromise[] = [
   {
     promise: 'open responses end when their content becomes private',
     file: 'src/wiring/gateway-module.ts',
-    find: '    revisions.publish()\n    await revisions.pending(revisions.number)\n',
-    replace: '',
+    find: '    revisions.publish()\n    return revisions.settled()\n',
+    replace: '    return revisions.settled()\n',
     test: changes('ends responses to strangers that have'),
+  },
+  {
+    promise: 'a node decides its open responses again when another node hides their content',
+    file: 'adapters/postgres/schema-revisions.ts',
+    find: 'CREATE TRIGGER records_begin_revision AFTER UPDATE OF owner ON records',
+    replace: 'CREATE TRIGGER records_begin_revision AFTER UPDATE OF list ON records',
+    test: { file: 'test/adapters/fleet/visibility.test.ts', name: 'hides from all nodes by one change, which' },
+  },
+  {
+    promise: 'a key makes a record public only with the scopes for it',
+    file: 'src/contract/uploads/uploads.ts',
+    find: "    if (visibility === 'public') scopes.check(principal, 'files:read', 'share:write')\n",
+    replace: '',
+    test: changes('by the API needs the scopes of its'),
+  },
+  {
+    promise: 'a job makes records public only with the scopes for it',
+    file: 'src/features/bulk/job-routes.ts',
+    find: "    if (given.visibility === 'public') scopes.check(principal, 'files:read', 'share:write')\n",
+    replace: '',
+    test: changes('of many records is a job, which names'),
+  },
+  {
+    promise: 'a job names the records that keep their visibility',
+    file: 'src/catalogue/bulk-edits.ts',
+    find: "  if (visibility !== undefined && (visibility === 'public') !== (row.owner === PUBLIC)) return 'CONFLICT'\n",
+    replace: '',
+    test: changes('of many records is a job, which names'),
+  },
+  {
+    promise: 'the answer tells that private content is public by another record',
+    file: 'src/pins/pinner.ts',
+    find: 'return isPublic ? { ...record, publicElsewhere: true } : record',
+    replace: 'return record',
+    test: changes('tells whether another record keeps the'),
   },
   {
     promise: 'an account reads its own private content',
@@ -189,7 +225,7 @@ export const visibilityPromises: readonly KeptPromise[] = [
     file: 'src/pins/upload/upload-token.ts',
     find: "    adopts: 'public',\n",
     replace: '',
-    test: { file: 'test/visibility/adoption.test.ts', name: 'is no part of a public record of a token, even' },
+    test: { file: 'test/visibility/adoption.test.ts', name: 'is no part of a record of an upload' },
   },
   {
     promise: 'a key of an owner with the scopes of the contract stays one',
@@ -197,6 +233,27 @@ export const visibilityPromises: readonly KeptPromise[] = [
     find: '    this.check(principal, ...CONTRACT_SCOPES)\n',
     replace: "    this.check(principal, ...CONTRACT_SCOPES, 'share:write')\n",
     test: { file: 'test/visibility/adoption.test.ts', name: 'stays the key of an owner' },
+  },
+  {
+    promise: 'no cache keeps private content that its account reads',
+    file: 'src/gateway/gateway.ts',
+    find: 'opened.isOwn ? { ...served, headers: { ...served.headers, ...OWN_HEADERS } } : served',
+    replace: 'served',
+    test: ownReads('reads private content of its account on'),
+  },
+  {
+    promise: 'a key without files:read reads no private content',
+    file: 'src/wiring/gateway-module.ts',
+    find: "principal === null || access.scopes.adoption(principal) === 'public'",
+    replace: 'principal === null',
+    test: ownReads('reads private content of its account on'),
+  },
+  {
+    promise: 'an account reads private content only of its own records',
+    file: 'src/wiring/gateway-module.ts',
+    find: 'return (await owned.has(account, cid, request.signal)) ? account.owner : null',
+    replace: 'return (await owned.has(account, cid, request.signal)) ? null : account.owner',
+    test: ownReads('reads private content of its account on'),
   },
   {
     promise: 'a takedown applies to the account that has the content, too',

@@ -58,6 +58,10 @@ export const EXAMPLES: readonly Example[] = [
     path: known => `/api/v3/files/rename/${known.uploadId}`,
     json: () => ({ newName: 'hello-again.txt' }),
   }),
+  api('PUT /files/visibility/:uploadId', {
+    path: known => `/api/v3/files/visibility/${known.uploadId}`,
+    json: () => ({ visibility: 'private' }),
+  }),
   api('GET /users/me/uploads', { path: () => '/api/v3/users/me/uploads?limit=1' }),
   api('POST /jobs', { json: known => ({ action: 'delete', ids: [known.uploadId] }), keep: { job: 'job.id' } }),
   api('GET /jobs'),

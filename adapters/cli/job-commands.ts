@@ -15,6 +15,7 @@ const DONE: Readonly<Record<Job['action'], string>> = {
   rename: 'renamed',
   timelock: 'given a new expiry',
   cluster: 'moved',
+  visibility: 'made public or private',
 }
 
 type Selecting = GivenTo<'job delete'>
@@ -92,7 +93,7 @@ function searchOf(flags: Selecting['flags']): Partial<JobFilter> {
   return { cid, q, after, type, status, meta: metaFlag(flags.meta) }
 }
 
-function editOf({ find, replace, prefix, suffix, timelock, cluster }: GivenTo<'job edit'>['flags']): Edit {
+function editOf({ find, replace, prefix, suffix, timelock, cluster, visibility }: GivenTo<'job edit'>['flags']): Edit {
   const edits: Edit[] = []
   if ([find, replace, prefix, suffix].some(text => text !== undefined)) {
     const rename = Object.entries({ find, replace, prefix, suffix }).filter(([, text]) => text !== undefined)
@@ -100,9 +101,13 @@ function editOf({ find, replace, prefix, suffix, timelock, cluster }: GivenTo<'j
   }
   if (timelock !== undefined) edits.push({ timelock: timelock === 'never' ? null : timelock })
   if (cluster !== undefined) edits.push({ cluster })
+  // The server names an unknown visibility.
+  if (visibility !== undefined) edits.push({ visibility: visibility as 'public' | 'private' })
   const [edit, second] = edits
   if (edit !== undefined && second === undefined) return edit
-  throw usageError('give one edit: a rename (--find, --replace, --prefix, --suffix), --timelock or --cluster')
+  throw usageError(
+    'give one edit: a rename (--find, --replace, --prefix, --suffix), --timelock, --cluster or --visibility',
+  )
 }
 
 /** Waits for the end of a job, and prints its outcome. */

@@ -30,9 +30,10 @@ only count. For some minutes "holdfast job undo" restores the same pins.`,
     flags: { ...SELECTION, ...API_FLAGS },
   },
   'job edit': {
-    about: 'Rename, expire or move many pins at once',
-    text: `Renames many pins, sets their expiry, or moves them to another cluster of the same system. The pins are selected as for
-"holdfast job delete". An edit cannot be undone.`,
+    about: 'Rename, expire, move or hide many pins at once',
+    text: `Renames many pins, sets their expiry, moves them to another cluster of the same system, or makes them private or
+public. The pins are selected as for "holdfast job delete". An edit cannot be undone, and copies that others have made of
+public content cannot be recalled.`,
     examples: [
       'holdfast job edit --name draft --find draft --replace final --expected 123',
       'holdfast job edit --all --timelock 2030-12-31 --expected 123',
@@ -45,6 +46,7 @@ only count. For some minutes "holdfast job undo" restores the same pins.`,
       suffix: { value: 'TEXT', about: 'text to put after each name' },
       timelock: { value: 'TIME', about: 'new expiry, such as 2030-12-31T23:59:59Z, or never' },
       cluster: { value: 'ID', about: 'new cluster' },
+      visibility: { value: 'WORD', about: 'public or private' },
       ...SELECTION,
       ...API_FLAGS,
     },

@@ -21,12 +21,17 @@ export class Account {
   }
 
   /**
-   * Changes the name or the email. An empty name removes the name.
+   * Changes the name, the email or the visibility of later records whose request names none. An empty name removes the
+   * name.
    *
    * @throws HoldfastError `CONFLICT` if another account has the email, `SESSION_REQUIRED` if a key changes the email
    * @example await client.account.update({ name: 'Ada' })
    */
-  update(changes: { name?: string | undefined; email?: string | undefined }): Promise<User> {
+  update(changes: {
+    name?: string | undefined
+    email?: string | undefined
+    defaultVisibility?: 'public' | 'private' | undefined
+  }): Promise<User> {
     return this.#connection.json<User>('PUT', '/users/me', { json: changes })
   }
 

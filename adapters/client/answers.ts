@@ -16,6 +16,8 @@ export interface Upload {
   type: 'file' | 'directory' | 'pin'
   /** Only its account may read the content of a private record. */
   visibility: 'public' | 'private'
+  /** Another record keeps the content of this private one public. */
+  publicElsewhere?: true
 }
 
 /** A file of a directory. */

@@ -18,6 +18,7 @@ export const PIN_CALLS = {
   'add.1': 'background cluster meta name originalName origins signal timelock visibility',
   'remove.1': 'cluster',
   'rename.2': 'meta',
+  'setVisibility.2': 'cluster',
   'status.1': 'cluster signal',
   'untilPinned.1': 'onProgress signal',
   'page.1': 'after before cid expiring limit match meta name parentCid q signal sort status type',
@@ -27,9 +28,9 @@ export const PIN_CALLS = {
 
 export const JOB_CALLS = {
   'deleteMatching.0': 'after cid createdBefore expected expiring match meta name q status type',
-  'editRecords.1': 'cluster rename rename.find rename.prefix rename.replace rename.suffix timelock',
+  'editRecords.1': 'cluster rename rename.find rename.prefix rename.replace rename.suffix timelock visibility',
   'editMatching.0': 'after cid createdBefore expected expiring match meta name q status type',
-  'editMatching.1': 'cluster rename rename.find rename.prefix rename.replace rename.suffix timelock',
+  'editMatching.1': 'cluster rename rename.find rename.prefix rename.replace rename.suffix timelock visibility',
   'untilEnded.1': 'onProgress signal',
 }
 
@@ -38,7 +39,7 @@ export const CONTENT_CALLS = {
 }
 
 export const ACCOUNT_CALLS = {
-  'update.0': 'email name',
+  'update.0': 'defaultVisibility email name',
 }
 
 export const KEY_CALLS = {

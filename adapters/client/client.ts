@@ -2,7 +2,7 @@ import { HoldfastError } from '../../src/domain/errors.ts'
 import { checkFields, checkingFields } from '../../src/domain/known-fields.ts'
 import { Account, Keys } from './account.ts'
 import * as known from './client-options.ts'
-import { Connection, type JsonObject, type RequestOptions } from './connection.ts'
+import { BASE_PATH, Connection, type JsonObject, type RequestOptions } from './connection.ts'
 import { Content } from './content.ts'
 import { Files } from './files.ts'
 import { sleep } from './idle-timer.ts'
@@ -28,8 +28,6 @@ export interface ClientOptions {
   /** Receives a sentence that explains why a request waits. */
   note?: ((text: string) => void) | undefined
 }
-
-const BASE_PATH = '/api/v3'
 
 /**
  * Client of the HTTP API, for Node and browsers.

@@ -1,4 +1,4 @@
-import { HoldfastError } from '../../src/domain/errors.ts'
+import { HoldfastError, isHoldfastError } from '../../src/domain/errors.ts'
 import type { Page } from './account-answers.ts'
 import { type Answer, exchange } from './exchange.ts'
 import { brokenOff, type JsonObject, parseObject, refusalOf } from './refusal.ts'
@@ -36,6 +36,8 @@ export interface ConnectionSettings {
   note: (text: string) => void
 }
 
+/** Path of the API below its server. */
+export const BASE_PATH = '/api/v3'
 const IDLE_MS = 5 * 60_000
 const LONGEST_WAIT_S = 120
 const LARGEST_ANSWER = 64 * 1024 * 1024
@@ -97,9 +99,20 @@ export class Connection {
     yield* (await this.#api(method, path, options)).bytes()
   }
 
-  /** Requests content from the gateway without sending the credential. */
-  content(path: string, options: RequestOptions): Promise<Answer> {
-    return this.#accepted('GET', `${this.settings.gateway}${path}`, options)
+  /**
+   * Requests content from the gateway without the credential. If the gateway does not have the content, asks the server
+   * of the API with the credential, for private content of the account.
+   */
+  async content(path: string, options: RequestOptions): Promise<Answer> {
+    const { gateway, base, key } = this.settings
+    try {
+      return await this.#accepted('GET', `${gateway}${path}`, options)
+    } catch (error) {
+      const isAbsent = isHoldfastError(error) && error.details.status === 404
+      if (!isAbsent || key === undefined || !base.endsWith(BASE_PATH)) throw error
+      const headers = { authorization: `Bearer ${key}`, ...options.headers }
+      return this.#accepted('GET', `${base.slice(0, -BASE_PATH.length)}/ipfs${path}`, { ...options, headers })
+    }
   }
 
   #api(method: string, path: string, options: RequestOptions): Promise<Answer> {

@@ -19,7 +19,7 @@ export interface ContentFile {
   stream: AsyncIterable<Uint8Array>
 }
 
-/** Reads content by CID from the gateway. Reading needs no credential. */
+/** Reads content by CID from the gateway. Only private content needs a credential, of its account. */
 export class Content {
   readonly #connection: Connection
 

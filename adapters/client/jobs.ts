@@ -5,7 +5,7 @@ import type { ListOptions } from './pins.ts'
 /** A job that changes many records, and its progress. */
 export interface Job {
   id: string
-  action: 'delete' | 'rename' | 'timelock' | 'cluster'
+  action: 'delete' | 'rename' | 'timelock' | 'cluster' | 'visibility'
   state: 'running' | 'done' | 'undoing' | 'undone'
   /** Number of selected records. */
   total: number
@@ -43,6 +43,8 @@ export type Edit =
   | { timelock: string | Date | null }
   /** Moves the records to a cluster of the same system. */
   | { cluster: string }
+  /** Makes the records public or private. Copies that others have made of public content cannot be recalled. */
+  | { visibility: 'public' | 'private' }
 
 /** Options for waiting until a job ends. */
 export interface JobWaitOptions {
@@ -158,6 +160,7 @@ function filterFields({ createdBefore, expiring, type, status, after, ...filter 
 function editFields(edit: Edit): object {
   if ('rename' in edit) return { action: 'rename', ...edit }
   if ('cluster' in edit) return { action: 'cluster', ...edit }
+  if ('visibility' in edit) return { action: 'visibility', ...edit }
   return { action: 'timelock', timelock: edit.timelock === null ? 'never' : at(edit.timelock) }
 }
 

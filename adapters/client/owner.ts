@@ -1,7 +1,7 @@
 import { HoldfastError } from '../../src/domain/errors.ts'
 import type { Page } from './account-answers.ts'
 import { type AuditEntry, type AuditFilter, auditQuery } from './audit.ts' // feature: audit
-import { Connection, pathPart } from './connection.ts'
+import { BASE_PATH, Connection, pathPart } from './connection.ts'
 import type {
   AccountPage,
   BackupState,
@@ -23,7 +23,6 @@ import type { CollectOptions, NewAccountOptions, VerifyOptions } from './owner-o
 import type { PageOptions } from './sessions.ts'
 import type { OwnedDelivery } from './webhooks.ts' // feature: webhooks
 
-const BASE_PATH = '/api/v3'
 const ADMIN_PATH = '/admin/v1'
 
 /**

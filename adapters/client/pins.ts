@@ -96,6 +96,23 @@ export class Pins {
   }
 
   /**
+   * Makes a record public or private. Copies that others have made of public content cannot be recalled.
+   *
+   * @returns the record. `pending` is the number of nodes and gateway threads that may still serve its content.
+   * @throws HoldfastError `NOT_FOUND`, `NOT_OFFERED`; `CONFLICT` if the content has not arrived; `missing_scope` if a key
+   * without `files:read` and `share:write` makes it public
+   * @example await client.pins.setVisibility(uploadId, 'private')
+   */
+  async setVisibility(
+    uploadId: string,
+    visibility: 'public' | 'private',
+    { cluster }: Pick<TargetOptions, 'cluster'> = {},
+  ): Promise<Upload & { pending?: number }> {
+    const path = `/files/visibility/${pathPart(uploadId, 'the upload’s id')}`
+    return this.#connection.json('PUT', path, { json: { visibility, cl: cluster } })
+  }
+
+  /**
    * Returns the status of a pin.
    * @throws HoldfastError `PIN_NOT_FOUND`
    * @example const { status, blocks } = await client.pins.status(cid)

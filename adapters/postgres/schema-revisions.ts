@@ -20,6 +20,9 @@ export const revisionsSchema = `
   -- Before the statement, so that two changes of one takedown lock in the same order.
   CREATE TRIGGER takedowns_begin_revision BEFORE INSERT OR UPDATE OR DELETE ON takedowns
     FOR EACH STATEMENT EXECUTE FUNCTION begin_revision();
+  -- A change of the visibility of records. An insertion is none.
+  CREATE TRIGGER records_begin_revision AFTER UPDATE OF owner ON records
+    FOR EACH STATEMENT EXECUTE FUNCTION begin_revision();
   DROP TRIGGER takedowns_changed ON takedowns;
   DROP FUNCTION takedowns_changed;
   -- The newest change that the node and its threads follow. Null if the version of the node confirms nothing.

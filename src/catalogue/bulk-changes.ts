@@ -3,7 +3,7 @@ import type { Page, PageRequest } from './page.ts'
 import type { AccountUsage, PinLimits, RecordRow } from './records.ts'
 
 /** Kind of a change. */
-export type BulkAction = 'delete' | 'rename' | 'timelock' | 'cluster'
+export type BulkAction = 'delete' | 'rename' | 'timelock' | 'cluster' | 'visibility'
 /** `running` and `undoing` need work. A change that is `done` or `undone` waits for the end of its undo period. */
 export type BulkPhase = 'running' | 'done' | 'undoing' | 'undone'
 

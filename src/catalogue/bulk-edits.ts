@@ -1,3 +1,5 @@
+import type { Visibility } from '../domain/visibility.ts'
+import { PUBLIC } from '../ledger/possessor.ts'
 import { LONGEST_NAME, type RecordRow } from './records.ts'
 
 /** How a job edits each of its records. Fields that are absent change nothing. */
@@ -8,13 +10,18 @@ export interface BulkEdit {
   expiresAt?: number | null
   /** New cluster, and the clusters from which a record may move to it. They share one backend. */
   cluster?: { to: string; from: readonly string[] }
+  /** The visibility that `Records.setOwner` has given to each record before. */
+  visibility?: Visibility
 }
 
 /** Why a record cannot be edited, as the code of a failure. */
-export type EditRefusal = 'VALIDATION' | 'CLUSTER_NOT_ALLOWED'
+export type EditRefusal = 'VALIDATION' | 'CLUSTER_NOT_ALLOWED' | 'CONFLICT'
 
 /** Returns the edited record, or the same object if the edit changes nothing. */
-export function editedRecord(row: RecordRow, { rename, expiresAt, cluster }: BulkEdit): RecordRow | EditRefusal {
+export function editedRecord(
+  row: RecordRow,
+  { rename, expiresAt, cluster, visibility }: BulkEdit,
+): RecordRow | EditRefusal {
   const after = { ...row }
   if (rename !== undefined) {
     const before = row.name ?? row.customName ?? row.originalName ?? row.cid
@@ -28,6 +35,7 @@ export function editedRecord(row: RecordRow, { rename, expiresAt, cluster }: Bul
     if (!cluster.from.includes(row.clusterId)) return 'CLUSTER_NOT_ALLOWED'
     after.clusterId = cluster.to
   }
+  if (visibility !== undefined && (visibility === 'public') !== (row.owner === PUBLIC)) return 'CONFLICT'
   const isSame =
     after.name === row.name &&
     after.customName === row.customName &&

@@ -31,7 +31,7 @@ export const PIN_CALLS = {
 // feature: bulk
 export const JOB_CALLS = {
   'start.0':
-    'account action cluster filter filter.after filter.cid filter.cids filter.createdBefore filter.expected filter.hasExpiration filter.match filter.meta filter.name filter.q filter.status filter.type ids rename rename.find rename.prefix rename.replace rename.suffix timelock',
+    'account action cluster filter filter.after filter.cid filter.cids filter.createdBefore filter.expected filter.hasExpiration filter.match filter.meta filter.name filter.q filter.status filter.type ids rename rename.find rename.prefix rename.replace rename.suffix timelock visibility',
   'get.1': 'account',
   'list.0': 'account',
   'undo.1': 'account',

@@ -28,6 +28,9 @@ export const uploadFields = {
   size: Type.Integer({ minimum: 0, description: 'content bytes' }),
   type: Type.Enum(['file', 'directory', 'pin']),
   visibility: Type.Enum([...VISIBILITIES]),
+  publicElsewhere: Type.Optional(
+    Type.Literal(true, { description: 'another record keeps the content of this private one public' }),
+  ),
 }
 export const nameFields = { originalName: orNull(text), customName: orNull(text) }
 export const pinFields = {
@@ -69,6 +72,7 @@ export function presentUpload(record: PinRecord): Shown<typeof Upload> {
     size: record.size,
     type: record.type,
     visibility: record.visibility,
+    ...(record.publicElsewhere && { publicElsewhere: true as const }),
   }
 }
 

@@ -41,6 +41,7 @@ export type ServedPins = Pick<
   | 'status'
   | 'dag'
   | 'rename'
+  | 'setVisibility'
   | 'get'
   | 'discard'
 >
@@ -93,7 +94,15 @@ export type ServedKeys = Pick<
 >
 export type ServedAccounts = Pick<
   AccountService,
-  'create' | 'setPlan' | 'setProfile' | 'makePasswordLink' | 'page' | 'get' | 'setDisabled' | 'delete'
+  | 'create'
+  | 'setPlan'
+  | 'setProfile'
+  | 'setDefaultVisibility'
+  | 'makePasswordLink'
+  | 'page'
+  | 'get'
+  | 'setDisabled'
+  | 'delete'
 >
 export type Logins = Pick<LoginService, 'login' | 'verifyLogin' | 'unlock'>
 export type ServedSessions = Pick<SessionService, 'end'>

@@ -21,6 +21,7 @@ import type { PinChanges } from '../pins/pin-changes.ts'
 import type { PinTargets } from '../pins/pin-targets.ts'
 import type { ChangeSteps } from '../pins/removal/change-attempt.ts'
 import type { OwnAccount } from '../pins/requesting-account.ts'
+import type { VisibilityChanges } from '../pins/visibility-changes.ts'
 import type { BulkJobs } from './bulk/bulk-jobs.ts' // feature: bulk
 
 /** A feature without its module, as every engine knows it. */
@@ -63,6 +64,7 @@ export interface CoreParts extends Pick<CoreCatalogue, 'bulk' | 'records' | 'fet
   clusters: Pick<ClusterRegistry, 'sharing'>
   targets: PinTargets
   changes: PinChanges
+  visibility: VisibilityChanges
   activity: Activity
   ownAccount: OwnAccount
   limitsOf(accountId: string): Promise<PinLimits>

@@ -31,6 +31,7 @@ import { respond } from './representations/respond.ts'
 import { type ApartGateway, withDocumentsApart } from './site/documents-apart.ts'
 import { siteRoute } from './site/routing.ts'
 import { isSiteMatter, siteResponse } from './site/site-rules.ts'
+import { OWN_HEADERS, type OwnerOf, openFor } from './source/own-reader.ts'
 import type { ContentOrigin, RequestBlocks } from './source/request-blocks.ts'
 import { resolve, resolveForms } from './source/resolver.ts'
 import { type ArrivalOf, RootOpener } from './source/root-opener.ts'
@@ -61,6 +62,8 @@ export interface GatewayDependencies {
   egress?: Pick<EgressTally, 'count'>
   /** Lets accounts pay for responses, within the limits of their plans. Default: nothing is refused. */
   cap?: EgressCap | null
+  /** Lets accounts read their private content. Default: the gateway serves public content only. */
+  ownerOf?: OwnerOf
   /** Limits the memory of blocks that are being sent to clients. Default: no limit. */
   memory?: MemoryBudget
 }
@@ -91,7 +94,7 @@ export function createGateway(dependencies: GatewayDependencies): ApiHandler {
   const { slots = gatewaySlots(options, clock), egress, cap = null } = dependencies
   const domainOf = domainsOf(options)
   const maxDurationMs = options.maxDurationSeconds * 1000
-  const { apart } = dependencies
+  const { apart, ownerOf } = dependencies
   const answer = apart === undefined ? answerHere : withDocumentsApart(answerHere, apart)
 
   return async request => {
@@ -145,9 +148,11 @@ export function createGateway(dependencies: GatewayDependencies): ApiHandler {
       slot.leave()
     }
     try {
-      blocks = await opener.open(request, routed.path)
+      const opened = await openFor(ownerOf, opener, request, routed.path)
+      blocks = opened.blocks
       const payers = await payersOf(blocks)
-      const response = await serve(request, routed.path, query, blocks, choice)
+      const served = await serve(request, routed.path, query, blocks, choice)
+      const response = opened.isOwn ? { ...served, headers: { ...served.headers, ...OWN_HEADERS } } : served
       let charge: EgressCharge | null = null
       const sending = (bytes: number): void => charge?.sending?.(bytes)
       const holding = { clock, logger, maxDurationMs, slot, content: blocks, sending, release }

@@ -11,10 +11,11 @@ import { HoldfastError } from '../domain/errors.ts'
 import { identityOf } from '../ipld/cid.ts'
 import { PUBLIC } from '../ledger/possessor.ts'
 import type { DagSizes } from '../ledger/whole-dag.ts'
+import type { DecidedTarget, Requester } from './decided-pin.ts'
 import type { DeletionStop } from './deletion-stop.ts'
 import type { PinChanges } from './pin-changes.ts'
 import { type StoredNames, storedNames } from './pin-names.ts'
-import type { DecidedTarget, PinNames, PinOutcome, PinType, Requester } from './pin-types.ts'
+import type { PinNames, PinOutcome, PinType } from './pin-types.ts'
 import { newUploadId, presentRecord } from './present-record.ts'
 
 export interface CommitInput {

@@ -6,7 +6,6 @@ import type { StagedFile } from '../content/unixfs/staged-files.ts'
 import type { Clock } from '../domain/clock.ts'
 import { isDiskFull } from '../domain/disk-trouble.ts'
 import { HoldfastError, isHoldfastError } from '../domain/errors.ts'
-import { checkedVisibility } from '../domain/visibility.ts'
 import { type DagIdentity, identityOf, parseCid } from '../ipld/cid.ts'
 import type { FetchScheduler } from './fetch/fetch-scheduler.ts'
 import type { PinProgress, StatusRequest } from './fetch/pin-progress.ts'
@@ -24,6 +23,7 @@ import { accountOf, type OwnAccount, type Requesting, withAccount } from './requ
 import type { CarImporter } from './upload/car-importer.ts'
 import type { Uploader } from './upload/uploader.ts'
 import type { DirectoryEntries, DirectoryImportOptions, FileUploadOptions } from './upload-types.ts'
+import type { VisibilityChanges } from './visibility-changes.ts'
 
 /** Records of a deleted account that one step removes, and how many of them one transaction removes. */
 const CLEARED = 50
@@ -46,13 +46,13 @@ export interface PinServiceParts {
   activity: Activity
   clock: Clock
   changes: PinChanges
+  visibility: VisibilityChanges
   ownAccount: OwnAccount
 }
 
 /** Implements the interface `PinService` of `public-pin-service.ts`, which documents each method. */
 export class PinService {
   readonly #parts: PinServiceParts
-  readonly #visibilityListeners: Array<() => Promise<void>> = []
 
   constructor(parts: PinServiceParts) {
     this.#parts = parts
@@ -67,7 +67,7 @@ export class PinService {
     options: FileUploadOptions = {},
     handOver?: types.HandOver<Uint8Array, T>,
   ): Promise<types.PinOutcome | T> {
-    return this.#making(options, own => this.#parts.uploader.upload(content, own, handOver))
+    return this.#making(options, async own => this.#told(await this.#parts.uploader.upload(content, own, handOver)))
   }
 
   uploadDirectory<T extends object = never>(
@@ -75,11 +75,13 @@ export class PinService {
     options: types.UploadOptions = {},
     handOver?: types.HandOver<StagedFile, T>,
   ): Promise<types.DirectoryOutcome | T> {
-    return this.#making(options, own => this.#parts.uploader.uploadDirectory(entries, own, handOver))
+    return this.#making(options, async own =>
+      this.#told(await this.#parts.uploader.uploadDirectory(entries, own, handOver)),
+    )
   }
 
   importDirectory(dirPath: string, options: DirectoryImportOptions = {}): Promise<types.DirectoryOutcome> {
-    return this.#making(options, own => this.#parts.uploader.importDirectory(dirPath, own))
+    return this.#making(options, async own => this.#told(await this.#parts.uploader.importDirectory(dirPath, own)))
   }
 
   importCar<T extends object = never>(
@@ -89,12 +91,16 @@ export class PinService {
   ): Promise<types.CarOutcome | T> {
     return this.#making(options, async own => {
       const { importer } = await this.#parts.carImporter.load()
-      return importer.import(source, own, handOver)
+      const made = await importer.import(source, own, handOver)
+      if (!('roots' in made)) return made
+      const roots: types.CarRoot[] = []
+      for (const root of made.roots) roots.push(await this.#told(root))
+      return { ...made, roots, record: roots[0]?.record ?? made.record }
     })
   }
 
   pin(given: string | types.PinRequest, options: Omit<types.PinRequest, 'cid'> = {}): Promise<types.PinOutcome> {
-    return this.#making(requestOf(given, options), own => this.#parts.pinner.pin(own))
+    return this.#making(requestOf(given, options), async own => this.#told(await this.#parts.pinner.pin(own)))
   }
 
   async remove(given: string | types.CidRequest, options: types.CidOptions = {}): Promise<types.PinRecord[]> {
@@ -183,24 +189,21 @@ export class PinService {
     return this.get(request)
   }
 
-  /** Adds a listener for which each change of a visibility waits. */
-  whenVisibilityChanges(listener: () => Promise<void>): void {
-    this.#visibilityListeners.push(listener)
+  async setVisibility(request: types.VisibilityRequest): Promise<types.VisibilityOutcome> {
+    const { visibility, pinner } = this.#parts
+    const account = await this.#accountOf(request)
+    const { clusterId } = await this.get(request)
+    const record = await visibility.change({ ...request, account, clusterId })
+    if (record === null) throw noUpload()
+    const pending = await visibility.followed()
+    return { ...(await pinner.withOthers(record)), pending }
   }
 
-  async setVisibility(request: types.VisibilityRequest): Promise<types.PinRecord> {
-    const accountId = await this.#accountOf(request)
-    const { clusterId } = await this.get(request)
-    const { uploadId: id, visibility } = request
-    const requester = await this.#parts.targets.requester(accountId)
-    const { owner } = this.#parts.targets.decide(requester, {
-      cluster: clusterId,
-      visibility: checkedVisibility(visibility),
-    })
-    const row = await this.#parts.records.setOwner({ accountId, id, owner, now: this.#parts.clock.now() })
-    if (row === null) throw noUpload()
-    await Promise.all(this.#visibilityListeners.map(changed => changed()))
-    return presentRecord(row)
+  /** Completes the record of an outcome. Another node has completed its own answer. */
+  async #told<T extends object>(made: T): Promise<T> {
+    return 'record' in made
+      ? { ...made, record: await this.#parts.pinner.withOthers(made.record as types.PinRecord) }
+      : made
   }
 
   async usage(...given: [account?: string]): Promise<types.Usage> {

@@ -6,7 +6,8 @@ import type { Clock } from '../domain/clock.ts'
 import { HoldfastError } from '../domain/errors.ts'
 import { checkedVisibility, type Visibility } from '../domain/visibility.ts'
 import { PUBLIC } from '../ledger/possessor.ts'
-import type { DecidedTarget, PinTarget, Requester } from './pin-types.ts'
+import type { DecidedTarget, Requester } from './decided-pin.ts'
+import type { PinTarget } from './pin-types.ts'
 import type { Timelock } from './removal/timelock.ts'
 
 interface Parts {

@@ -2,12 +2,10 @@ import type { CID } from 'multiformats/cid'
 import type { Account, UploadGrant } from '../access/principal.ts'
 import type { UndoEnd } from '../catalogue/bulk-changes.ts'
 import type { NameMatch } from '../catalogue/records.ts'
-import type { StagingBackend } from '../clusters/staging-backend.ts'
+import type { PendingNode } from '../domain/pending-nodes.ts'
 import type { PinStatus } from '../domain/pin-status.ts'
-import type { Plan } from '../domain/plan.ts'
 import type { ByteSource } from '../domain/sources.ts'
 import type { Adoption, Visibility } from '../domain/visibility.ts'
-import type { Possessor } from '../ledger/possessor.ts'
 
 export type { Adoption, ByteSource, NameMatch, PinStatus, Visibility }
 /** Origin of the content: an uploaded file, an uploaded directory, or a CID. */
@@ -30,6 +28,11 @@ export interface PinRecord {
   meta: Readonly<Record<string, string>>
   /** Only its account may read the content of a private record. */
   visibility: Visibility
+  /**
+   * True if another record keeps the content of a private record public. Only in answers of uploads, pins and changes of
+   * the visibility.
+   */
+  publicElsewhere?: true
   /** Size of the file, or total size of all files in the directory. */
   size: number
   /** Total size of all distinct blocks. For quotas, each block counts as at least 512 bytes. */
@@ -163,33 +166,6 @@ export interface PinRequest extends PinTarget, PinNames {
   signal?: AbortSignal | undefined
 }
 
-export interface Requester {
-  account: Account
-  plan: Plan
-}
-
-/** Cluster, expiry and visibility of a pin, after defaults and permissions are applied. */
-export interface DecidedTarget {
-  clusterId: string
-  /** 0 for a public record, else the number of the account. The root of the record gets the same owner. */
-  owner: number
-  /** Number of the account whose private content the record may be made of, or 0 for none. */
-  possessor: number
-  /** Owner of a record that is made of private content. */
-  ownerOfPrivate: number
-  expiresAt: number | null
-}
-
-export interface DecidedPin {
-  request: PinRequest
-  requester: Requester
-  cid: CID
-  target: DecidedTarget
-  home: StagingBackend
-  /** The party for which the pin uses stored blocks. */
-  by: Possessor
-}
-
 /** Filters of a list. A record must match all given filters. */
 export interface ListQuery {
   /** Default: the only account of the engine, or the owner if `singleUser` is set. */
@@ -255,6 +231,9 @@ export interface RenameRequest extends RecordRequest {
   /** Replaces all stored metadata. */
   meta?: Readonly<Record<string, string>> | undefined
 }
+
+/** A record after a change of its visibility. `pending` names nodes and threads that may still serve its content. */
+export type VisibilityOutcome = PinRecord & { pending: readonly PendingNode[] }
 
 /** New visibility of a record. */
 export interface VisibilityRequest extends RecordRequest {

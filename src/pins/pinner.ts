@@ -11,10 +11,11 @@ import { checkNew, HASH, identityOf, parseCid } from '../ipld/cid.ts'
 import type { HeldRoots } from '../ledger/held-roots.ts'
 import { Possessor, PUBLIC } from '../ledger/possessor.ts'
 import type { DagSizes } from '../ledger/whole-dag.ts'
+import type { DecidedPin, DecidedTarget } from './decided-pin.ts'
 import type { NetworkPinner } from './fetch/network-pinner.ts'
 import type { CommitInput, PinCommit } from './pin-commit.ts'
 import type { PinTargets } from './pin-targets.ts'
-import type { DecidedPin, DecidedTarget, PinOutcome, PinRequest } from './pin-types.ts'
+import type { PinOutcome, PinRecord, PinRequest } from './pin-types.ts'
 
 interface Parts {
   clusters: ClusterRegistry
@@ -73,6 +74,13 @@ export class Pinner {
     if (target.owner !== PUBLIC || target.possessor === PUBLIC) return { target, by: own }
     if ((await this.#isHeld(cid, visitor)) || !(await this.#isHeld(cid, own))) return { target, by: visitor }
     return { target: { ...target, owner: target.ownerOfPrivate }, by: own }
+  }
+
+  /** Adds to a private record that another record keeps its content public. */
+  async withOthers(record: PinRecord): Promise<PinRecord> {
+    if (record.visibility === 'public') return record
+    const isPublic = await this.#isHeld(parseCid(record.cid), new Possessor(PUBLIC, this.#parts.clock))
+    return isPublic ? { ...record, publicElsewhere: true } : record
   }
 
   async #isHeld(cid: CID, by: Possessor): Promise<boolean> {

@@ -17,6 +17,7 @@ import type {
   RenameRequest,
   UploadOptions,
   Usage,
+  VisibilityOutcome,
   VisibilityRequest,
   WholeListQuery,
 } from './pin-types.ts'
@@ -120,12 +121,13 @@ export interface PinService {
    */
   rename(request: RenameRequest): Promise<PinRecord>
   /**
-   * Makes a record public or private. Copies of public content that others have made cannot be recalled.
+   * Makes a record public or private. Copies of public content that others have made cannot be recalled. Waits until all
+   * nodes and gateway threads follow the change.
    * @throws HoldfastError `NOT_FOUND`, `VALIDATION`; `NOT_OFFERED` in a cluster that serves to everybody; `CONFLICT` if
    * the content has not arrived yet
    * @example await engine.pins.setVisibility({ uploadId, visibility: 'private' })
    */
-  setVisibility(request: VisibilityRequest): Promise<PinRecord>
+  setVisibility(request: VisibilityRequest): Promise<VisibilityOutcome>
   /**
    * Returns the number of an account's records, and the storage that they use.
    * @example const { storedBytes } = await engine.pins.usage()

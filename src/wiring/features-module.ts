@@ -84,7 +84,7 @@ export function makeFeatures(setup: Setup, below: Below) {
 
 function coreParts(setup: Setup, { storage, access, clusters, pins, undo }: Below): CoreParts {
   const { bulk, records, fetches } = storage.catalogue
-  const { changes, targets, scheduler, backendOf, wakeSweeper } = pins
+  const { changes, visibility, targets, scheduler, backendOf, wakeSweeper } = pins
   return {
     bulk,
     records,
@@ -94,6 +94,7 @@ function coreParts(setup: Setup, { storage, access, clusters, pins, undo }: Belo
     clusters: clusters.registry,
     targets,
     changes,
+    visibility,
     activity: setup.activity,
     ownAccount: ownAccountOf(setup, access),
     limitsOf: undo.limitsOf,

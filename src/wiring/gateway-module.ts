@@ -3,6 +3,7 @@ import { PAYING_ROOTS } from '../catalogue/egress.ts'
 import { MemoryBudget } from '../concurrency/capacity/memory-budget.ts'
 import type { PortAnswers } from '../concurrency/port-calls.ts'
 import { followRevisions, type RevisionLog } from '../content/revision-log.ts'
+import { isHoldfastError } from '../domain/errors.ts'
 import { featureAnswers, withFeatures } from '../features/gateway-list.ts'
 import { createGateway, gatewaySlots, openerOf } from '../gateway/gateway.ts'
 import { Egress } from '../gateway/policy/account-egress.ts'
@@ -11,6 +12,7 @@ import type { Takedowns } from '../gateway/policy/takedowns.ts'
 import { ContentReader } from '../gateway/reader/content-reader.ts'
 import type { ApartGateway } from '../gateway/site/documents-apart.ts'
 import { type GatewayStatus, withReadiness } from '../gateway/site/readiness.ts'
+import type { OwnerOf } from '../gateway/source/own-reader.ts'
 import { behindProxies } from '../http/proxies.ts'
 import { identityOf } from '../ipld/cid.ts'
 import { PUBLIC } from '../ledger/possessor.ts'
@@ -22,11 +24,14 @@ import type { NetworkModule } from './network-module.ts'
 import type { NodesModule } from './nodes-module.ts'
 import type { PinsModule } from './pins-module.ts'
 import type { Setup } from './setup.ts'
+import type { SignInModule } from './sign-in-module.ts'
 import type { StorageModule } from './storage-module.ts'
 
 export { featureAnswers }
 
 export type GatewayModule = ReturnType<typeof makeGateway>
+
+const INVALID = new Set<string>(['INVALID_API_KEY', 'account_disabled', 'IP_NOT_ALLOWED'])
 
 interface Below {
   storage: StorageModule
@@ -38,6 +43,7 @@ interface Below {
   takedowns: Takedowns
   revisions: RevisionLog
   apart: ApartGateway
+  signIn: () => Promise<Pick<SignInModule, 'authenticator'>>
   /** Answers to questions of features. */
   answers: PortAnswers
 }
@@ -65,10 +71,9 @@ export function makeGateway(setup: Setup, below: Below) {
   const opener = openerOf(dependencies)
   const follower = revisions.follow(null)
   void followRevisions(follower.next, () => opener.decide())
-  // Every thread decides its open responses again.
-  below.pins.service.whenVisibilityChanges(async () => {
+  below.pins.visibility.announceBy(() => {
     revisions.publish()
-    await revisions.pending(revisions.number)
+    return revisions.settled()
   })
   const owned = new OwnedContent(below.storage.catalogue.records, below.storage.heldRoots, clock)
   const reader = new ContentReader({
@@ -91,7 +96,8 @@ export function makeGateway(setup: Setup, below: Below) {
   const cap = isCapped ? new EgressCap(clock, content => egress.payersOf(content)) : null
   const slots = gatewaySlots(options, clock)
   const parts = { ...dependencies, metrics, opener, slots, egress: egress.tally, cap }
-  const handler = createGateway({ ...parts, apart })
+  // Only the handler on the API's origin, where clients send credentials.
+  const handler = createGateway({ ...parts, apart, ownerOf: ownerOf(below, owned) })
   const own = createGateway({ ...parts, options: { ...options, ownOrigin: true } })
   /** Returns the readiness for a load balancer that asks. */
   const readiness = (): GatewayStatus => {
@@ -131,6 +137,24 @@ export function makeGateway(setup: Setup, below: Below) {
     answers: below.answers,
     readiness,
   }
+}
+
+/** Returns the reading of accounts by their credentials. A request without a credential loads nothing. */
+function ownerOf({ access, signIn }: Below, owned: OwnedContent): OwnerOf {
+  return async (request, cid) => {
+    if (request.header('authorization') === undefined && request.header('x-api-key') === undefined) return null
+    const { authenticator } = await signIn()
+    const principal = await authenticator.authenticate(request).catch(nobody)
+    if (principal === null || access.scopes.adoption(principal) === 'public') return null
+    const account = await access.accounts.get(principal.account.id)
+    return (await owned.has(account, cid, request.signal)) ? account.owner : null
+  }
+}
+
+/** A credential that is not valid makes its sender a stranger, so that it changes no answer. */
+function nobody(error: unknown): null {
+  if (isHoldfastError(error) && INVALID.has(error.code)) return null
+  throw error
 }
 
 /** Stays `ok` without the database, because this node's content needs none. */

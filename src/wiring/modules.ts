@@ -119,7 +119,7 @@ function provideServing(modules: Modules, setup: Setup): void {
   })
   modules.provide(M.gateway, m => {
     const parts = { ...below(m), pins: m.get(M.pins), apart: m.get(M.apart) }
-    const takedowns = m.get(M.takedowns)
+    const [takedowns, signIn] = [m.get(M.takedowns), m.get(M.signIn)]
     const make = async () => {
       const { makeGateway, featureAnswers } = await loaders.gateway()
       const { gateway: options } = setup.config
@@ -127,7 +127,8 @@ function provideServing(modules: Modules, setup: Setup): void {
       const means = { options, datastore, network: parts.network.node, loadIdentity: loaders.peerIdentity }
       const { takedowns: list, revisions } = await takedowns.load()
       const answers = await featureAnswers(means)
-      return makeGateway(setup, { ...parts, answers, takedowns: list, revisions })
+      const later = { answers, takedowns: list, revisions, signIn: () => signIn.load() }
+      return makeGateway(setup, { ...parts, ...later })
     }
     return new LaterModule(make, () => mayRefuseGateway(setup))
   })

@@ -25,6 +25,7 @@ import { Timelock } from '../pins/removal/timelock.ts'
 import type { CarImporter } from '../pins/upload/car-importer.ts'
 import { UploadStaging } from '../pins/upload/upload-staging.ts'
 import { Uploader } from '../pins/upload/uploader.ts'
+import { VisibilityChanges } from '../pins/visibility-changes.ts'
 import type { AccessModule } from './access-module.ts'
 import type { ClustersModule } from './clusters-module.ts'
 import type { Lifecycle } from './container.ts'
@@ -92,7 +93,9 @@ export function makePins(setup: Setup, below: Below, load: Loaders) {
   const sweeper = new ExpirySweeper({ records, clock, changes, leaveFetch, logger })
   const makers = pinMakers(setup, shared, scheduler)
   const ownAccount = ownAccountOf(setup, below.access)
-  const service = new PinService({ ...makers, sweeper, scheduler, records, bulk, clock, changes, activity, ownAccount })
+  const visibility = new VisibilityChanges({ records, targets: makers.targets, clock })
+  const parts = { sweeper, scheduler, records, bulk, clock, changes, activity, visibility, ownAccount }
+  const service = new PinService({ ...makers, ...parts })
   const accountRemoval = new AccountRemoval({
     accounts: { ...storage.catalogue.accounts, purge: storage.purge },
     bulk,
@@ -104,6 +107,7 @@ export function makePins(setup: Setup, below: Below, load: Loaders) {
   let announcer: Announcer | null = null
   return {
     service,
+    visibility,
     scheduler,
     backendOf: makers.backendOf,
     targets: makers.targets,

@@ -27,9 +27,13 @@ export function makeTakedowns(
   const table = new WithheldLedger(database, blocks, writes)
   const withholding = new Withholding({ table, walks, walker, clock, logger })
   const node = config.node?.id ?? null
-  const apply = (): Promise<void> => takedowns.follow()
+  const apply = async (): Promise<void> => {
+    await takedowns.follow()
+    // The change may be one of a visibility, which only the open responses must follow.
+    revisions.publish()
+  }
   const fleet = shared === null ? null : new FleetRevisions({ rows: shared.revisions, clock, logger, node, apply })
-  const revisions = fleet ?? new RevisionLog(clock, node)
+  const revisions: RevisionLog = fleet ?? new RevisionLog(clock, node)
   const means = { fileSystem, clock, logger, shared: shared?.takedowns ?? null, withholding, revisions }
   const takedowns = Takedowns.open(join(dataDir, TAKEDOWNS), means)
   return {

@@ -33,7 +33,7 @@ function upgraded(env: Env, run: (server: ServerProcess, shownKey: string | unde
   })
 }
 
-/** Checks that a key does what owners may, and that it publishes nothing private. */
+/** Checks that a key has the rights of an owner, and that it publishes nothing private. */
 async function expectOwner(server: ServerProcess, key: string | undefined): Promise<void> {
   const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' }
   expect((await fetch(`${server.url}/admin/v1/accounts`, { headers })).status).toBe(200)

@@ -51,7 +51,7 @@ describe('content made from private blocks', () => {
     }),
   )
 
-  test('is no part of a public record of a token, even without HTTP', async () => {
+  test('is no part of a record of an upload token', async () => {
     await withEngine(async ({ engine, account }) => {
       const { record } = await engine.pins.upload('below', { account, visibility: 'private' })
       const { key } = await engine.keys.create(account, { maxUses: 5 })

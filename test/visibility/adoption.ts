@@ -105,7 +105,7 @@ export async function checkAdoption(world: AdoptionWorld): Promise<void> {
     }
   }
 
-  // What is sent whole is a record of its own, with the visibility asked for.
+  // Content that is sent whole is a record of its own, with the visibility asked for.
   for (const key of [keys.read, keys.write, keys.token, keys.other]) {
     const [, file] = await secret()
     const form = new FormData()

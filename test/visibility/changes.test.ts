@@ -2,11 +2,12 @@ import { once } from 'node:events'
 import type { AddressInfo } from 'node:net'
 import { describe, expect, test } from 'vitest'
 import { createServer } from '../../adapters/node-http/index.ts'
-import type { Engine } from '../../src/index.ts'
+import { type Engine, SCOPES } from '../../src/index.ts'
+import { callApi } from '../support/api-call.ts'
 import { collect, pseudoRandom } from '../support/bytes.ts'
 import { withEngine } from '../support/test-engine.ts'
 import { beginReading, threadReaders } from '../support/thread-readers.ts'
-import { CANARY } from './matrix.ts'
+import { absentLike, CANARY } from './matrix.ts'
 
 const MIB = 1024 ** 2
 
@@ -53,7 +54,13 @@ describe('an account', () => {
 
   test('has a default visibility for records that name none', async () => {
     await withEngine(async ({ engine, account }) => {
-      await engine.accounts.setDefaultVisibility(account, 'private')
+      const { secret } = await engine.keys.create(account, { name: 'all', scopes: SCOPES })
+      const set = (defaultVisibility: string) => {
+        const headers = { authorization: `Bearer ${secret}`, body: JSON.stringify({ defaultVisibility }) }
+        return callApi(engine, 'PUT', '/users/me', headers)
+      }
+      expect((await set('secret')).json.message).toBe('defaultVisibility must be "public" or "private"')
+      expect((await set('private')).json).toMatchObject({ defaultVisibility: 'private' })
       const { record } = await engine.pins.upload('by default', { account })
       expect([record.visibility, await statusOf(engine, record.cid)]).toEqual(['private', 404])
       const { record: open } = await engine.pins.upload('by default', { account, visibility: 'public' })
@@ -66,7 +73,65 @@ describe('an account', () => {
   })
 })
 
+describe('an upload of private content', () => {
+  test('tells whether another record keeps the content public', async () => {
+    await withEngine(async ({ engine, account, newAccount }) => {
+      const upload = (visibility: string, of = account) => engine.pins.upload('twice', { account: of, visibility })
+      expect((await upload('private')).record.publicElsewhere).toBe(undefined)
+      expect((await upload('public', await newAccount())).record.publicElsewhere).toBe(undefined)
+      expect(await upload('private')).toMatchObject({ created: false, record: { publicElsewhere: true } })
+    })
+  })
+})
+
 describe('a change of the visibility', () => {
+  test('by the API needs the scopes of its direction', async () => {
+    await withEngine(async ({ engine, account, newAccount }) => {
+      const call = async (scopes: string[], uploadId: string, visibility: string, of = account) => {
+        const { secret } = await engine.keys.create(of, { name: `k${Math.random()}`, scopes })
+        const headers = { authorization: `Bearer ${secret}`, body: JSON.stringify({ visibility }) }
+        const { status, json } = await callApi(engine, 'PUT', `/files/visibility/${uploadId}`, headers)
+        return [status, json.visibility ?? json.code]
+      }
+      const { record } = await engine.pins.upload('by the API', { account })
+      const { uploadId } = record
+      expect(await call(['files:read', 'share:write'], uploadId, 'private')).toEqual([403, 'missing_scope'])
+      expect(await call(['files:write'], uploadId, 'private')).toEqual([200, 'private'])
+      expect(await call(['files:write', 'files:read'], uploadId, 'public')).toEqual([403, 'missing_scope'])
+      expect(await call(['files:write', 'share:write'], uploadId, 'public')).toEqual([403, 'missing_scope'])
+      const all = ['files:write', 'files:read', 'share:write']
+      expect(await call(all, uploadId, 'secret')).toEqual([400, 'VALIDATION'])
+      expect(await call(all, uploadId, 'public', await newAccount())).toEqual([404, 'NOT_FOUND'])
+      expect(await call(all, uploadId, 'public')).toEqual([200, 'public'])
+    })
+  })
+
+  test('of many records is a job, which names those that stay', async () => {
+    await withEngine(async ({ engine, account }) => {
+      const cids: string[] = []
+      for (let i = 0; i < 120; i++) cids.push((await engine.pins.upload(`many ${i}`, { account })).record.cid)
+      const queued = await engine.pins.pin({ account, cid: absentLike(cids[0] ?? ''), isAnew: true })
+      const secretOf = async (name: string, ...scopes: string[]) =>
+        (await engine.keys.create(account, { name, scopes })).secret
+      const start = async (secret: string, visibility: string) => {
+        const filter = { createdBefore: '2999-01-01T00:00:00Z', expected: 121 }
+        const body = JSON.stringify({ action: 'visibility', visibility, filter })
+        return callApi(engine, 'POST', '/jobs/edits', { authorization: `Bearer ${secret}`, body })
+      }
+      const writer = await secretOf('writer', 'files:write')
+      expect((await start(writer, 'public')).json.code).toBe('missing_scope')
+      const { json } = await start(writer, 'private')
+      const reader = { authorization: `Bearer ${await secretOf('reader', 'files:read')}` }
+      const ended = async () => (await callApi(engine, 'GET', `/jobs/${json.job.id}`, reader)).json.job
+      await expect.poll(async () => (await ended()).state).toBe('done')
+      const failures = [{ uploadId: queued.record.uploadId, code: 'CONFLICT' }]
+      expect(await ended()).toMatchObject({ done: 120, failed: 1, failures })
+      for (const cid of cids.slice(0, 3)) expect(await statusOf(engine, cid)).toBe(404)
+      const { items } = await engine.pins.list({ account, limit: 100 })
+      expect(items.filter(({ visibility }) => visibility === 'public')).toMatchObject([{ status: 'queued' }])
+    })
+  })
+
   test('hides a record from strangers, and shows it again', async () => {
     await withEngine(async ({ engine, account, newAccount }) => {
       const other = await newAccount()
@@ -74,10 +139,16 @@ describe('a change of the visibility', () => {
       const { record: theirs } = await engine.pins.upload(pseudoRandom(2 * MIB, 'mine'), { account: other })
       const change = (visibility: 'public' | 'private') =>
         engine.pins.setVisibility({ account, uploadId: record.uploadId, visibility })
-      expect(await change('private')).toMatchObject({ visibility: 'private', uploadId: record.uploadId })
+      expect(await change('private')).toMatchObject({
+        visibility: 'private',
+        uploadId: record.uploadId,
+        publicElsewhere: true,
+        pending: [],
+      })
       expect(await statusOf(engine, record.cid)).toBe(200)
       await engine.pins.discard({ account: other, uploadId: theirs.uploadId })
       expect(await statusOf(engine, record.cid)).toBe(404)
+      expect((await change('private')).publicElsewhere).toBe(undefined)
       expect(await change('public')).toMatchObject({ visibility: 'public' })
       expect(await statusOf(engine, record.cid)).toBe(200)
       expect(await change('private')).toMatchObject({ visibility: 'private' })

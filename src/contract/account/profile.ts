@@ -1,5 +1,6 @@
 import { Type } from 'typebox'
 import { CONTRACT_SCOPES } from '../../access/principal.ts'
+import { checkedVisibility } from '../../domain/visibility.ts'
 import { text } from '../answer-fields.ts'
 import { optional, required } from '../body-reader.ts'
 import { type ContractRoute, json, optionalJson, route } from '../contract-route.ts'
@@ -24,21 +25,25 @@ const update = route({
   audit: 'profile.change',
   access: 'authenticated',
   tag: 'Account',
-  summary: 'Change name or email',
+  summary: 'Change name, email or default visibility',
   details:
     'A key needs every scope. Only a session can change the email, and a kept one needs a proof. An empty name removes it.',
-  body: optionalJson(Type.Object({ email: optional, name: optional })),
+  body: optionalJson(Type.Object({ email: optional, name: optional, defaultVisibility: optional })),
   answers: { 200: UpdatedUser },
   errors: ['CONFLICT', 'missing_scope', 'SESSION_REQUIRED', 'proof_required'],
   handler: async ({ body, principal }, services) => {
     services.scopes.check(principal, ...CONTRACT_SCOPES)
-    const { email, name } = await body()
+    const { email, name, defaultVisibility } = await body()
     // An API key must not change the email, which is the name for sign-in.
     if (email !== undefined) {
       services.scopes.checkSession(principal)
       await services.proofs.check(principal)
     }
-    const account = await services.accounts.setProfile(principal.account.id, { email, name })
+    const { id } = principal.account
+    const visibility =
+      defaultVisibility === undefined ? undefined : checkedVisibility(defaultVisibility, 'defaultVisibility')
+    let account = await services.accounts.setProfile(id, { email, name })
+    if (visibility !== undefined) account = await services.accounts.setDefaultVisibility(id, visibility)
     return { status: 200, body: { message: 'profile updated', ...(await accountView(services, account)) } }
   },
 })

@@ -2,6 +2,7 @@ import { Type } from 'typebox'
 import type { Account } from '../../access/principal.ts'
 import { orNull } from '../../config/schema-parts.ts'
 import { iso } from '../../domain/iso-instant.ts'
+import { VISIBILITIES } from '../../domain/visibility.ts'
 import { bytes, count, instant, text } from '../answer-fields.ts'
 import type { Shown } from '../contract-route.ts'
 import type { Services } from '../services.ts'
@@ -55,6 +56,7 @@ export const userFields = {
   usage,
   egress,
   createdAt: instant,
+  defaultVisibility: Type.Enum([...VISIBILITIES]),
   twoFactorEnabled: Type.Boolean(),
 }
 export const User = Type.Object(userFields, { title: 'User' })
@@ -78,6 +80,7 @@ export async function accountView(services: Services, account: Account): Promise
     usage,
     egress: egressOf(account.id),
     createdAt: iso(account.createdAt),
+    defaultVisibility: account.defaultVisibility,
     twoFactorEnabled,
   }
 }

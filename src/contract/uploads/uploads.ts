@@ -2,13 +2,24 @@ import { Type } from 'typebox'
 import { orNull } from '../../config/schema-parts.ts'
 import { HoldfastError } from '../../domain/errors.ts'
 import { iso } from '../../domain/iso-instant.ts'
+import { checkedVisibility } from '../../domain/visibility.ts'
 import { NAME_MATCHES, PIN_TYPES, SORTS } from '../../pins/lists/list-search.ts'
 import type { ListItem, ListPage } from '../../pins/pin-types.ts'
-import { count, instant, text } from '../answer-fields.ts'
-import { optional, optionalMeta } from '../body-reader.ts'
+import { CLUSTER, count, instant, text } from '../answer-fields.ts'
+import { optional, optionalMeta, required } from '../body-reader.ts'
 import { type ContractRoute, json, route, type Shown } from '../contract-route.ts'
 import { askedSearch, positiveInteger } from '../list-query.ts'
-import { Dag, meta, nameFields, presentDag, presentUpload, shownNameOf, state, uploadFields } from '../record-fields.ts'
+import {
+  Dag,
+  meta,
+  nameFields,
+  presentDag,
+  presentUpload,
+  shownNameOf,
+  state,
+  Upload,
+  uploadFields,
+} from '../record-fields.ts'
 import { present } from '../request-target.ts'
 
 const Item = Type.Object({
@@ -130,7 +141,34 @@ const rename = route({
   },
 })
 
-export const uploadRoutes: readonly ContractRoute[] = [rename, list, dag]
+const setVisibility = route({
+  method: 'PUT',
+  path: '/files/visibility/:uploadId',
+  goesTo: 'cluster',
+  access: 'files:write',
+  tag: 'Files',
+  summary: 'Make a record public or private',
+  details:
+    '`public` also needs `files:read` and `share:write`. Copies that others have made of public content cannot be ' +
+    'recalled. The answer waits until all nodes and gateway threads follow the change. After some seconds it is 202, and ' +
+    '`pending` is the number of those that have not confirmed it.',
+  params: { uploadId: 'The `uploadId` of the record.' },
+  ...CLUSTER,
+  body: json(Type.Object({ visibility: required, cl: optional })),
+  answers: { 200: Upload, 202: Type.Object({ ...uploadFields, pending: count }) },
+  errors: ['NOT_FOUND', 'VALIDATION', 'CONFLICT', 'NOT_OFFERED', 'UNAVAILABLE', 'missing_scope'],
+  handler: async ({ body, param, principal }, { pins, scopes }) => {
+    const visibility = checkedVisibility((await body()).visibility)
+    if (visibility === 'public') scopes.check(principal, 'files:read', 'share:write')
+    const request = { account: principal.account.id, uploadId: param('uploadId'), visibility }
+    const { pending, ...record } = await pins.setVisibility(request)
+    const shown = presentUpload(record)
+    if (pending.length === 0) return { status: 200, body: shown }
+    return { status: 202, body: { ...shown, pending: pending.length } }
+  },
+})
+
+export const uploadRoutes: readonly ContractRoute[] = [rename, setVisibility, list, dag]
 
 function presentList(page: ListPage): Shown<typeof UploadList> {
   const { total, totalIsLowerBound, page: number, limit, totalPages } = page

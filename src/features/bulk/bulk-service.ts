@@ -63,7 +63,7 @@ export interface BulkServiceParts {
   wake: () => void
 }
 
-const ACTIONS: readonly BulkAction[] = ['delete', 'rename', 'timelock', 'cluster']
+const ACTIONS: readonly BulkAction[] = ['delete', 'rename', 'timelock', 'cluster', 'visibility']
 /** Maximum number of ids in a request. */
 export const MOST_IDS = 1_000
 const COUNTED_AT_ONCE = 500

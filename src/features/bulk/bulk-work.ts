@@ -4,9 +4,11 @@ import type { PinLimits, RecordRow, Records } from '../../catalogue/records.ts'
 import { nextTurn, turnSpent } from '../../concurrency/turns.ts'
 import type { Clock } from '../../domain/clock.ts'
 import { isHoldfastError } from '../../domain/errors.ts'
+import type { Visibility } from '../../domain/visibility.ts'
 import { recordFilterOf } from '../../pins/lists/list-search.ts'
 import type { PinChanges } from '../../pins/pin-changes.ts'
 import type { ChangeSteps } from '../../pins/removal/change-attempt.ts'
+import type { VisibilityChanges } from '../../pins/visibility-changes.ts'
 import { type Selected, selectionOf } from './bulk-selection.ts'
 
 export interface BulkWorkParts {
@@ -15,6 +17,7 @@ export interface BulkWorkParts {
   fetches: Fetches
   changes: PinChanges
   clock: Clock
+  visibility: Pick<VisibilityChanges, 'change' | 'followed'>
   limitsOf: (accountId: string) => Promise<PinLimits>
   /** Returns null for a cluster that this node cannot fetch into. */
   backendOf: (clusterId: string) => number | null
@@ -26,6 +29,8 @@ export interface BulkWorkParts {
   stepped: () => void
 }
 
+/** Codes of records whose visibility cannot change. */
+const UNCHANGED = new Set<string>(['CONFLICT', 'NOT_OFFERED', 'CLUSTER_NOT_ALLOWED', 'UNAVAILABLE'])
 /** Records that one transaction changes. */
 const STEP = 50
 /** Records that one query of a filter finds. */
@@ -82,8 +87,25 @@ export class BulkWork implements ChangeSteps {
     const { bulk, wakeSweeper } = this.#parts
     const { of, edit } = selectionOf(change)
     const selected = await this.#selected(change, of, STEP)
+    if (edit?.visibility !== undefined) await this.#setVisibility(change.accountId, selected.ids, edit.visibility)
     await bulk.edit({ ...this.#stepOf(change), ...selected, edit: edit ?? {} })
     if (edit?.expiresAt !== undefined) wakeSweeper()
+    // One wait for all records, at the end of the job.
+    if (edit?.visibility !== undefined && selected.next === null) await this.#parts.visibility.followed()
+  }
+
+  /** Records that stay as they are become failures of the edit. */
+  async #setVisibility(account: string, ids: readonly string[], visibility: Visibility): Promise<void> {
+    for (const uploadId of ids) {
+      const row = await this.#parts.records.get(uploadId)
+      if (row === undefined) continue
+      try {
+        await this.#parts.visibility.change({ account, uploadId, clusterId: row.clusterId, visibility })
+      } catch (error) {
+        if (!isHoldfastError(error) || !UNCHANGED.has(error.code)) throw error
+      }
+      if (turnSpent()) await nextTurn()
+    }
   }
 
   async #tellRemoved(rows: readonly RecordRow[]): Promise<void> {

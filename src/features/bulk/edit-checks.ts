@@ -2,6 +2,7 @@ import type { BulkAction } from '../../catalogue/bulk-changes.ts'
 import type { BulkEdit } from '../../catalogue/bulk-edits.ts'
 import type { ClusterRegistry } from '../../clusters/cluster-registry.ts'
 import { HoldfastError } from '../../domain/errors.ts'
+import { checkedVisibility } from '../../domain/visibility.ts'
 import { checkedText } from '../../pins/pin-names.ts'
 import type { PinTargets } from '../../pins/pin-targets.ts'
 
@@ -15,6 +16,8 @@ export interface EditRequest {
   timelock?: string | Date | undefined
   /** For `cluster`. */
   cluster?: string | undefined
+  /** For `visibility`. */
+  visibility?: string | undefined
 }
 
 export interface BulkEditParts {
@@ -34,7 +37,7 @@ export class BulkEdits {
   }
 
   /** @throws HoldfastError `VALIDATION`, `INVALID_TIMELOCK`, `TIMELOCK_NOT_ALLOWED`, `CLUSTER_NOT_ALLOWED`, `UNAVAILABLE` */
-  async of({ account, action, rename, timelock, cluster }: EditRequest): Promise<BulkEdit> {
+  async of({ account, action, rename, timelock, cluster, visibility }: EditRequest): Promise<BulkEdit> {
     const requester = await this.#parts.targets.requester(account)
     if (action === 'rename') return { rename: checkedRename(rename ?? {}) }
     if (action === 'timelock') {
@@ -43,6 +46,7 @@ export class BulkEdits {
       if (expiresAt === null) throw missing('timelock', `a date-time, or ${NEVER} for no expiry`)
       return { expiresAt }
     }
+    if (action === 'visibility') return { visibility: checkedVisibility(visibility) }
     if (cluster === undefined || cluster.trim() === '') throw missing('cluster', 'the id of a cluster')
     const to = this.#parts.targets.decide(requester, { cluster }).clusterId
     // Records move between clusters of one system, because the content stays where it is.

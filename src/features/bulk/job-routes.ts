@@ -35,7 +35,7 @@ const Filter = Type.Object({
 export const JobView = Type.Object(
   {
     id: text,
-    action: Type.Enum(['delete', 'rename', 'timelock', 'cluster']),
+    action: Type.Enum(['delete', 'rename', 'timelock', 'cluster', 'visibility']),
     state: Type.Enum(['running', 'done', 'undoing', 'undone']),
     total: Type.Integer({ minimum: 0, description: 'number of selected records' }),
     done: Type.Integer({ minimum: 0, description: 'number of records that the job has changed' }),
@@ -44,7 +44,8 @@ export const JobView = Type.Object(
     failures: Type.Array(Type.Object({ uploadId: text, code: text }), {
       description:
         'the first 100 failures: `NOT_FOUND`, `EXPIRED`, `QUOTA_EXCEEDED`, `VALIDATION` for a name without text or over ' +
-        '255 characters, `CLUSTER_NOT_ALLOWED` for another system',
+        '255 characters, `CLUSTER_NOT_ALLOWED` for another system, `CONFLICT` for a visibility that content on its way, or a cluster that ' +
+        'serves to everybody, cannot have',
     }),
     createdAt: instant,
     endedAt: orNull(instant),
@@ -106,13 +107,15 @@ const edit = bulkRoute({
   details:
     'Selects records as `POST /jobs` does. The action `rename` replaces `find` in each name, then adds `prefix` and `suffix`. ' +
     'The action `timelock` sets the expiry; `never` removes it. The action `cluster` moves records between clusters of one system. ' +
+    'The action `visibility` makes records `public` or `private`; `public` also needs `files:read` and `share:write`. ' +
     'An edit cannot be undone.',
   body: json(
     Type.Object({
-      action: Type.Enum(['rename', 'timelock', 'cluster']),
+      action: Type.Enum(['rename', 'timelock', 'cluster', 'visibility']),
       rename: Type.Optional(Type.Object({ find: optional, replace: optional, prefix: optional, suffix: optional })),
       timelock: optional,
       cluster: optional,
+      visibility: optional,
       ...selection,
     }),
   ),
@@ -125,9 +128,12 @@ const edit = bulkRoute({
     'INVALID_TIMELOCK',
     'TIMELOCK_NOT_ALLOWED',
     'CLUSTER_NOT_ALLOWED',
+    'missing_scope',
   ],
-  handler: async ({ principal, body }, { bulk }) => {
-    const job = await started(principal, bulk.start({ ...(await body()), account: principal.account.id }))
+  handler: async ({ principal, body }, { bulk, scopes }) => {
+    const given = await body()
+    if (given.visibility === 'public') scopes.check(principal, 'files:read', 'share:write')
+    const job = await started(principal, bulk.start({ ...given, account: principal.account.id }))
     return { status: 202, body: { job: presentJob(job) } }
   },
 })

@@ -15,19 +15,11 @@ import type { Plan } from '../../domain/plan.ts'
 import type { ByteSource } from '../../domain/sources.ts'
 import { checkNew, dagKey, identityOf } from '../../ipld/cid.ts'
 import { Possessor, PUBLIC } from '../../ledger/possessor.ts'
+import type { DecidedTarget, Requester } from '../decided-pin.ts'
 import type { FetchScheduler } from '../fetch/fetch-scheduler.ts'
 import type { PinCommit } from '../pin-commit.ts'
 import { storedNames } from '../pin-names.ts'
-import type {
-  CarImportOptions,
-  CarOutcome,
-  CarRoot,
-  DecidedTarget,
-  HandOver,
-  PinNames,
-  PinType,
-  Requester,
-} from '../pin-types.ts'
+import type { CarImportOptions, CarOutcome, CarRoot, HandOver, PinNames, PinType } from '../pin-types.ts'
 import { newUploadId } from '../present-record.ts'
 import type { UploadStaging } from './upload-staging.ts'
 

@@ -1,7 +1,8 @@
 import type { KeyStore } from '../../catalogue/key-store.ts'
 import { instantOf } from '../../domain/date-time.ts'
 import { HoldfastError } from '../../domain/errors.ts'
-import type { PinTarget, Requester, UploadToken } from '../pin-types.ts'
+import type { Requester } from '../decided-pin.ts'
+import type { PinTarget, UploadToken } from '../pin-types.ts'
 
 /** Counts the uses of upload tokens that running uploads have reserved. */
 export class UploadTokenUses {

@@ -1,6 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { pseudoRandom } from '../../support/bytes.ts'
 import { withFleet } from '../../support/fleet.ts'
 import { needsPostgres, type SharedPostgres, sharedPostgres } from '../../support/postgres-server.ts'
+import { checkAdoption } from '../../visibility/adoption.ts'
 import { askersOf, keep } from '../../visibility/kept-content.ts'
 import { type Asker, ask, differences, type Port } from '../../visibility/matrix.ts'
 import { API_SURFACES, HOST, SURFACES } from '../../visibility/surfaces.ts'
@@ -11,6 +13,32 @@ describe('private content of a fleet', needsPostgres, () => {
     server = await sharedPostgres()
   })
   afterAll(() => server?.stop())
+
+  test('hides from all nodes by one change, which ends what they have begun', { timeout: 240_000 }, async () => {
+    await withFleet(await server.migrated(), async ({ a, b, account }) => {
+      const { record } = await a.engine.pins.upload(pseudoRandom(24 * 1024 ** 2, 'begun'), {
+        account,
+        cluster: 'first',
+      })
+      const { cid, uploadId } = record
+      const begun = await Promise.all([a, b].map(({ url }) => fetch(`${url}/ipfs/${cid}`)))
+      expect(begun.map(({ status }) => status)).toEqual([200, 200])
+      const hide = () => a.engine.pins.setVisibility({ account, uploadId, visibility: 'private' })
+      // On a busy machine, a node may confirm too late.
+      await expect.poll(async () => (await hide()).pending, { timeout: 60_000 }).toEqual([])
+      for (const answer of begun) await expect(answer.arrayBuffer()).rejects.toThrow()
+      for (const { url } of [a, b]) expect((await fetch(`${url}/ipfs/${cid}`)).status).toBe(404)
+    })
+  })
+
+  test('follows the rule for content made from private blocks', { timeout: 240_000 }, async () => {
+    await withFleet(await server.migrated(), async ({ a, account }) => {
+      const { id: other } = await a.engine.accounts.create({ email: 'two@example.org', plan: 'unlimited' })
+      const call = (method: string, path: string, headers: Record<string, string>, body?: Uint8Array) =>
+        fetch(`${a.url}${path}`, { method, headers, ...(body && { body: Buffer.from(body) }) })
+      await checkAdoption({ engine: a.engine, account, other, call })
+    })
+  })
 
   test('is absent for strangers and other accounts, on every node', { timeout: 300_000 }, async () => {
     await withFleet(

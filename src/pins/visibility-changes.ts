@@ -1,0 +1,56 @@
+import type { Records } from '../catalogue/records.ts'
+import type { Clock } from '../domain/clock.ts'
+import type { PendingNode } from '../domain/pending-nodes.ts'
+import { checkedVisibility, type Visibility } from '../domain/visibility.ts'
+import type { PinTargets } from './pin-targets.ts'
+import type { PinRecord } from './pin-types.ts'
+import { presentRecord } from './present-record.ts'
+
+interface Parts {
+  records: Pick<Records, 'setOwner'>
+  targets: PinTargets
+  clock: Clock
+}
+
+/** A record of an account, and its new visibility. */
+export interface VisibilityChange {
+  account: string
+  uploadId: string
+  clusterId: string
+  visibility: Visibility
+}
+
+/** Changes the visibility of records. Afterwards all nodes and threads decide their open responses again. */
+export class VisibilityChanges {
+  readonly #parts: Parts
+  #followed: () => Promise<PendingNode[]> = async () => []
+
+  constructor(parts: Parts) {
+    this.#parts = parts
+  }
+
+  /** @param followed makes all nodes and threads follow the changes so far, and returns those that have not confirmed */
+  announceBy(followed: () => Promise<PendingNode[]>): void {
+    this.#followed = followed
+  }
+
+  /**
+   * Returns the changed record, or null if the account has none with this id.
+   *
+   * @throws HoldfastError `VALIDATION`; `NOT_OFFERED` in a cluster that serves to everybody; `CONFLICT` if the content
+   * has not arrived
+   */
+  async change({ account, uploadId: id, clusterId, visibility }: VisibilityChange): Promise<PinRecord | null> {
+    const { targets, records, clock } = this.#parts
+    const requester = await targets.requester(account)
+    const asked = { cluster: clusterId, visibility: checkedVisibility(visibility) }
+    const { owner } = targets.decide(requester, asked)
+    const row = await records.setOwner({ accountId: account, id, owner, now: clock.now() })
+    return row === null ? null : presentRecord(row)
+  }
+
+  /** Waits until all nodes and threads follow the changes so far. Returns those that do not after some seconds. */
+  followed(): Promise<PendingNode[]> {
+    return this.#followed()
+  }
+}
