@@ -127,8 +127,8 @@ describe('a change of the visibility', () => {
       const failures = [{ uploadId: queued.record.uploadId, code: 'CONFLICT' }]
       expect(await ended()).toMatchObject({ done: 120, failed: 1, failures })
       for (const cid of cids.slice(0, 3)) expect(await statusOf(engine, cid)).toBe(404)
-      const { items } = await engine.pins.list({ account, limit: 100 })
-      expect(items.filter(({ visibility }) => visibility === 'public')).toMatchObject([{ status: 'queued' }])
+      const { uploadId } = queued.record
+      expect(await engine.pins.get({ account, uploadId })).toMatchObject({ status: 'queued', visibility: 'public' })
     })
   })
 

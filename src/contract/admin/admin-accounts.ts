@@ -250,6 +250,6 @@ async function presentAccount(
 ): Promise<Shown<typeof ManagedAccount>> {
   const find = egressOf ?? (await sent.read([account.id]))
   const used = await pins.usage(account.id)
-  const { owner: _, ...shown } = account
+  const { owner: _, defaultVisibility: __, ...shown } = account
   return { ...shown, createdAt: iso(account.createdAt), usage: used, egress: find(account.id) }
 }

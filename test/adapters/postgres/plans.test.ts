@@ -20,6 +20,7 @@ import { egressRules } from '../../catalogue/egress-rules.ts'
 import { placementRules } from '../../catalogue/placement-rules.ts'
 import { reconciliationRules } from '../../catalogue/reconciliation-rules.ts'
 import { searchRules } from '../../catalogue/search-rules.ts'
+import { visibilityRules } from '../../catalogue/visibility-rules.ts'
 import { auditRules } from '../../features/audit/audit-rules.ts'
 import { webhookRules } from '../../features/webhooks/webhook-rules.ts'
 import { needsPostgres } from '../../support/postgres-server.ts'
@@ -34,6 +35,7 @@ const contents = [
   ...searchRules,
   ...placementRules,
   ...reconciliationRules,
+  ...visibilityRules,
   ...webhookRules,
   ...egressRules,
   ...auditRules,

@@ -90,6 +90,7 @@ const VERBS: Readonly<Record<Job['action'], readonly [doing: string, isDone: str
   rename: ['Renaming', 'renamed'],
   timelock: ['Setting the end of', 'with a new end'],
   cluster: ['Moving', 'moved'],
+  visibility: ['Changing who can read', 'changed'],
 }
 
 export function wordsOn({ action, state, total, done, restored }: Job): string {
