@@ -113,7 +113,7 @@ export const visibilityPromises: readonly KeptPromise[] = [
     file: 'adapters/postgres/schema-revisions.ts',
     find: 'CREATE TRIGGER records_begin_revision AFTER UPDATE OF owner ON records',
     replace: 'CREATE TRIGGER records_begin_revision AFTER UPDATE OF list ON records',
-    test: { file: 'test/adapters/fleet/visibility.test.ts', name: 'hides from all nodes by one change, which' },
+    test: { file: 'test/adapters/fleet/visibility.test.ts', name: 'ends begun responses on all nodes when its' },
   },
   {
     promise: 'a key makes a record public only with the scopes for it',
@@ -142,6 +142,27 @@ export const visibilityPromises: readonly KeptPromise[] = [
     find: 'return isPublic ? { ...record, publicElsewhere: true } : record',
     replace: 'return record',
     test: changes('tells whether another record keeps the'),
+  },
+  {
+    promise: 'neither quota nor writes tell a sender of private content of others',
+    file: 'src/content/block-store.ts',
+    find: "if (claim.outcome === 'absent' || claim.outcome === 'hidden') {",
+    replace: "if (claim.outcome === 'absent') {",
+    test: { file: 'test/content/possession.test.ts', name: 'is written and charged as a new one if only a root' },
+  },
+  {
+    promise: 'routers are asked for no private CID',
+    file: 'src/pins/announcer.ts',
+    find: "if (record.visibility === 'public') this.gone",
+    replace: 'this.gone',
+    test: { file: 'test/pins/announcer.test.ts', name: 'asks routers for nothing that is private' },
+  },
+  {
+    promise: 'a record that becomes private has no provider record',
+    file: 'src/pins/announcer.ts',
+    find: "if (record.visibility === 'private') this.gone",
+    replace: "if (record.visibility === 'public') this.gone",
+    test: { file: 'test/pins/announcer.test.ts', name: 'asks routers for nothing that is private' },
   },
   {
     promise: 'an account reads its own private content',

@@ -1,5 +1,5 @@
+import type { OwnedDag } from '../../src/ledger/whole-dag.ts'
 import { HoldfastError } from '../../src/domain/errors.ts'
-import type { DagIdentity } from '../../src/ipld/cid.ts'
 import type { CatalogueHolds, WantedHold } from '../../src/ledger/catalogue-holds.ts'
 import { AccountBatches } from './account-batches.ts'
 import type { SharedBackend } from './backends.ts'
@@ -50,7 +50,7 @@ export class SharedHolds {
   readonly #begun: AccountBatches<readonly HoldRequest[], Array<BegunHold | null>>
   readonly node: string
   readonly backend: SharedBackend
-  #onGone: (dag: DagIdentity) => void = () => undefined
+  #onGone: (dag: OwnedDag) => void = () => undefined
 
   constructor(database: Postgres, ledger: CatalogueHolds, node: string, backend: SharedBackend) {
     this.#database = database
@@ -175,7 +175,7 @@ export class SharedHolds {
   }
 
   /** Sets the listener for DAGs that this node no longer holds. Any node may have removed their records. */
-  gone(listener: (dag: DagIdentity) => void): void {
+  gone(listener: (dag: OwnedDag) => void): void {
     this.#onGone = listener
   }
 

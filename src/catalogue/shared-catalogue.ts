@@ -1,7 +1,7 @@
+import type { OwnedDag } from '../ledger/whole-dag.ts'
 import type { Settling } from '../concurrency/woken-work.ts'
 import type { Clock } from '../domain/clock.ts'
 import type { Sealing } from '../domain/sealing.ts'
-import type { DagIdentity } from '../ipld/cid.ts'
 import type { CatalogueHolds } from '../ledger/catalogue-holds.ts'
 import type { CoreCatalogue } from './catalogue.ts'
 import type { Census } from './census.ts'
@@ -170,7 +170,7 @@ export interface KeptPast {
 export interface NodeWork {
   readonly lost: LostContent
   /** Calls `listener` with each DAG that has lost its last hold on this node. */
-  gone(listener: (dag: DagIdentity) => void): void
+  gone(listener: (dag: OwnedDag) => void): void
   /** Releases the holds of records that any node has removed, and the expired holds that no commit has used. */
   dropReleased(): Promise<void>
   /** Returns whether anything is left for {@link dropReleased} or {@link leftFetches}. */

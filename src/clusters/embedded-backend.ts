@@ -13,7 +13,7 @@ import type { HeldRoots } from '../ledger/held-roots.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import { type Possessor, PUBLIC } from '../ledger/possessor.ts'
 import type { BackendStatus, MayUnpin, PinJob } from './cluster-backend.ts'
-import type { Staging, StagingBackend, TakeOptions } from './staging-backend.ts'
+import type { StageOptions, Staging, StagingBackend, TakeOptions } from './staging-backend.ts'
 
 const WALK_AT_ONCE = 16
 
@@ -43,9 +43,9 @@ export class EmbeddedBackend implements StagingBackend, Staging {
     return this.#store.backendId
   }
 
-  async stage({ late = false }: { late?: boolean } = {}): Promise<StagedDag> {
+  async stage({ late = false, by }: StageOptions = {}): Promise<StagedDag> {
     const begin = () => this.#ledger.stage(this.id, this.#clock.now())
-    return new StagedDag(late ? begin : await begin(), this.#store, this.#ledger)
+    return new StagedDag(late ? begin : await begin(), this.#store, this.#ledger, by)
   }
 
   resume(rootId: number): StagedDag {

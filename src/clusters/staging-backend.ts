@@ -3,6 +3,7 @@ import type { BlockSource } from '../content/block-source.ts'
 import type { StagedDag } from '../content/dag/staged-dag.ts'
 import type { TakenSource } from '../content/taken-source.ts'
 import { HoldfastError } from '../domain/errors.ts'
+import type { Possessor } from '../ledger/possessor.ts'
 import type { ClusterBackend } from './cluster-backend.ts'
 
 export interface TakeOptions {
@@ -11,14 +12,20 @@ export interface TakeOptions {
   signal?: AbortSignal | undefined
 }
 
+export interface StageOptions {
+  /**
+   * True to write nothing until the second block or the first large block. A commit can store a single small block
+   * itself.
+   */
+  late?: boolean
+  /** The party that sends the blocks. Default: the node itself. */
+  by?: Possessor
+}
+
 /** Accepts DAGs block by block. A staged DAG is not visible until it is committed with a record. */
 export interface Staging {
-  /**
-   * Starts a DAG that the caller must commit or abandon.
-   * @param options.late true to write nothing until the second block or the first large block. A commit can store a
-   * single small block itself.
-   */
-  stage(options?: { late?: boolean }): Promise<StagedDag>
+  /** Starts a DAG that the caller must commit or abandon. */
+  stage(options?: StageOptions): Promise<StagedDag>
   resume(rootId: number): StagedDag
   /**
    * Stages a complete DAG from `source`. Claims stored blocks of this backend only by the right of the source. Resolves

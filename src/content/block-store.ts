@@ -34,7 +34,7 @@ export interface BlockStoreOptions {
 export interface PutProgress {
   /** True if the root had no claim on the block before. */
   added: boolean
-  /** True if the store did not have the block before. */
+  /** True if the store did not have the block before, as far as the sender may know. */
   isNew: boolean
   /** Resolves when the block's file is durable. The ledger's row becomes durable with the next durable commit. */
   durable: Promise<void>
@@ -78,11 +78,13 @@ export class BlockStore extends StoredBlocks {
 
   /**
    * Stores a block for a root. Resolves when the caller may reuse `bytes`. The caller then calls {@link flush} and
-   * waits for `durable`. If the block is already stored, checks and repairs the stored bytes.
+   * waits for `durable`. If the block is already stored, checks and repairs the stored bytes. If only private content of
+   * others has it, writes it as if it were absent, so that neither time nor quota tells its sender.
    *
+   * @param by the party that sends the block; undefined for the node itself
    * @throws HoldfastError `STORAGE_FULL` if the disk has no space for the block
    */
-  async put(rootId: number, cid: CID, bytes: Uint8Array): Promise<PutProgress> {
+  async put(rootId: number, cid: CID, bytes: Uint8Array, by?: Possessor): Promise<PutProgress> {
     const { bytes: multihash } = cid.multihash
     const key = keyOf(multihash)
     const inline = bytes.length <= this.#options.smallBlockBytes ? bytes : null
@@ -90,7 +92,7 @@ export class BlockStore extends StoredBlocks {
     const admitted = this.#options.reserve.admit(bytes.length)
     if (admitted !== null) await admitted
     for (;;) {
-      const claim = await this.#ledger.claims.claim(rootId, this.backendId, multihash, bytes.length, inline)
+      const claim = await this.#ledger.claims.claim(rootId, this.backendId, multihash, bytes.length, inline, by)
       added ||= claim.added
       if (claim.outcome === 'healed') this.#options.onHealed(cid)
       if (claim.outcome === 'deleting') {
@@ -100,7 +102,7 @@ export class BlockStore extends StoredBlocks {
         if (ours !== undefined) throw ours.error
         continue
       }
-      if (claim.outcome === 'absent') {
+      if (claim.outcome === 'absent' || claim.outcome === 'hidden') {
         const leader = this.#writing.get(key)
         const write = leader ?? this.#write(key, claim.blockId, cid, bytes)
         try {

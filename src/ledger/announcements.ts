@@ -20,7 +20,7 @@ export interface DueRoot {
 
 type Row = DagIdentity & Omit<DueRoot, 'cid'>
 
-/** Stores when complete roots were announced, and under which peer id and network. */
+/** Stores when complete public roots were announced, and under which peer id and network. */
 export class Announcements {
   readonly #never: Statement<[number, number], Row>
   readonly #before: Statement<[number, number, number, number], Row>
@@ -34,12 +34,12 @@ export class Announcements {
   constructor(db: Database, queue: WriteQueue) {
     const roots = `
       SELECT id, codec, multihash, announced_at AS announcedAt FROM roots INDEXED BY roots_by_announcement
-      WHERE state = 'complete'`
+      WHERE state = 'complete' AND owner = 0`
     this.#never = db.prepare(`${roots} AND announced_at IS NULL AND id > ? ORDER BY id LIMIT ?`)
     this.#before = db.prepare(
       `${roots} AND (announced_at, id) > (?, ?) AND announced_at < ? ORDER BY announced_at, id LIMIT ?`,
     )
-    const announced = "FROM roots INDEXED BY roots_by_announcement WHERE state = 'complete' AND announced_at"
+    const announced = "FROM roots INDEXED BY roots_by_announcement WHERE state = 'complete' AND owner = 0 AND announced_at"
     this.#oldest = db.prepare(
       `SELECT announced_at AS announcedAt ${announced} IS NOT NULL ORDER BY announced_at LIMIT 1`,
     )

@@ -8,7 +8,7 @@ import type { Holds } from './holds.ts'
 import { PUBLIC } from './possessor.ts'
 import type { RootOwners } from './root-owners.ts'
 import type { RootRow, RootTable } from './root-table.ts'
-import type { RootFile, WholeDag } from './whole-dag.ts'
+import type { OwnedDag, RootFile, WholeDag } from './whole-dag.ts'
 
 /** A hold to place on a DAG that is completely stored. */
 export interface WantedHold {
@@ -100,7 +100,7 @@ export class CatalogueHolds {
   }
 
   /** Releases holds. Returns the complete DAGs that have no hold any more. */
-  release(ids: readonly string[]): Promise<DagIdentity[]> {
+  release(ids: readonly string[]): Promise<OwnedDag[]> {
     return this.#write(() =>
       ids.flatMap(id => {
         const rootId = this.#holds.rootOf(id)

@@ -17,7 +17,8 @@ import type { WholeDag } from './whole-dag.ts'
  * - `absent`: the caller must write the bytes, or wait for another caller that writes them;
  * - `deleting`: the block is being deleted, and the caller must claim it again afterwards.
  */
-export type ClaimOutcome = 'stored' | 'present' | 'healed' | 'absent' | 'deleting'
+/** `hidden`: only roots that the party may not use have the block, so its bytes are written as if it were absent. */
+export type ClaimOutcome = 'stored' | 'present' | 'healed' | 'absent' | 'hidden' | 'deleting'
 
 export interface Claim {
   outcome: ClaimOutcome
@@ -65,12 +66,27 @@ export class Claims {
    * whether the block is durable.
    *
    * @param inline the bytes, if they are small enough for the database; null if the bytes belong in a file
+   * @param by the party that sends the block; undefined for the node itself
    */
-  claim(rootId: number, backendId: number, multihash: Uint8Array, size: number, inline: Uint8Array | null) {
-    return this.#queue.run(() => this.#claim(rootId, backendId, multihash, size, inline), { durable: false })
+  claim(
+    rootId: number,
+    backendId: number,
+    multihash: Uint8Array,
+    size: number,
+    inline: Uint8Array | null,
+    by?: Possessor,
+  ): Promise<Claim> {
+    return this.#queue.run(() => this.#claim(rootId, backendId, multihash, size, inline, by), { durable: false })
   }
 
-  #claim(rootId: number, backendId: number, multihash: Uint8Array, size: number, inline: Uint8Array | null): Claim {
+  #claim(
+    rootId: number,
+    backendId: number,
+    multihash: Uint8Array,
+    size: number,
+    inline: Uint8Array | null,
+    by?: Possessor,
+  ): Claim {
     const found = this.#find.get(multihash, backendId)
     if (found === undefined) {
       const state = inline === null ? 'writing' : 'durable'
@@ -81,10 +97,15 @@ export class Claims {
     }
     const claim = { blockId: found.id, inline: found.inline === 1 }
     if (found.state === 'deleting') return { ...claim, outcome: 'deleting', added: false }
+    const isHidden = by !== undefined && found.state === 'durable' && !this.#mayUse(rootId, found.id, by)
     const added = this.#noteNeed(rootId, found.id)
+    if (isHidden && claim.inline && inline !== null) {
+      this.#putBytes.run(found.id, inline)
+      return { ...claim, outcome: 'stored', added }
+    }
     if (claim.inline && inline !== null && this.#heal(found, inline)) return { ...claim, outcome: 'healed', added }
     if (found.state === 'writing') return { ...claim, outcome: 'absent', added }
-    return { ...claim, outcome: 'present', added }
+    return { ...claim, outcome: isHidden && !claim.inline ? 'hidden' : 'present', added }
   }
 
   /**

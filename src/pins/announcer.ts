@@ -108,9 +108,15 @@ export class Announcer {
     this.#next()
   }
 
-  /** Withdraws the provider record of the root, unless another record holds the root. */
+  /** Withdraws the provider record of the root, unless another record holds the root. Private content has none. */
   removed(record: PinRecord): void {
-    this.gone(parseCid(record.cid))
+    if (record.visibility === 'public') this.gone(parseCid(record.cid))
+  }
+
+  /** Announces a record that has become public, and withdraws the provider record of one that has become private. */
+  shown(record: PinRecord): void {
+    if (record.visibility === 'private') this.gone(parseCid(record.cid))
+    else if (record.status === 'pinned') this.pinned(record)
   }
 
   /** Withdraws the provider record of a CID, unless this node has a complete DAG with this root. */

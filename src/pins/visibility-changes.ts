@@ -24,6 +24,7 @@ export interface VisibilityChange {
 export class VisibilityChanges {
   readonly #parts: Parts
   #followed: () => Promise<PendingNode[]> = async () => []
+  readonly #listeners: Array<(record: PinRecord) => void> = []
 
   constructor(parts: Parts) {
     this.#parts = parts
@@ -46,7 +47,15 @@ export class VisibilityChanges {
     const asked = { cluster: clusterId, visibility: checkedVisibility(visibility) }
     const { owner } = targets.decide(requester, asked)
     const row = await records.setOwner({ accountId: account, id, owner, now: clock.now() })
-    return row === null ? null : presentRecord(row)
+    if (row === null) return null
+    const record = presentRecord(row)
+    for (const changed of this.#listeners) changed(record)
+    return record
+  }
+
+  /** Calls a listener with each record after a change of its visibility. */
+  observe(changed: (record: PinRecord) => void): void {
+    this.#listeners.push(changed)
   }
 
   /** Waits until all nodes and threads follow the changes so far. Returns those that do not after some seconds. */

@@ -12,6 +12,10 @@ export const ownersSchema = `
   DROP INDEX roots_by_dag;
   CREATE UNIQUE INDEX roots_by_dag ON roots (multihash, codec, backend_id, owner) WHERE state = 'complete';
 
+  -- Private roots are never announced.
+  DROP INDEX roots_by_announcement;
+  CREATE INDEX roots_by_announcement ON roots (announced_at) WHERE state = 'complete' AND owner = 0;
+
   -- A fetch belongs to the owner of its root.
   ALTER TABLE fetches RENAME TO fetches_before;
   CREATE TABLE fetches (

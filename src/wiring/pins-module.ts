@@ -133,7 +133,7 @@ export function makePins(setup: Setup, below: Below, load: Loaders) {
         changes.wakes(placements)
         placements.wake()
       }
-      announcer = await announcerOf(setup, shared)
+      announcer = await announcerOf(setup, shared, visibility)
       await announcer?.start()
       const { member } = below.nodes
       const fetcher = member === null ? node : await nodeFetcher(shared)
@@ -285,6 +285,7 @@ async function placementRunner(
 async function announcerOf(
   { clock, logger }: Setup,
   { storage, network, changes, load }: Shared,
+  visibility: VisibilityChanges,
 ): Promise<Announcer | null> {
   const { node, blocks: served } = network
   if (node === null || served === null || !node.hasRouters) return null
@@ -295,7 +296,10 @@ async function announcerOf(
     if (record.status === 'pinned') announcer.pinned(record)
   }
   changes.observe({ created: pinned, changed: pinned, removed: record => announcer.removed(record) })
+  visibility.observe(record => announcer.shown(record))
   // If another node removes a record, this node emits no event for the record.
-  storage.work?.gone(dag => announcer.gone(cidOf(dag)))
+  storage.work?.gone(dag => {
+    if (dag.owner === PUBLIC) announcer.gone(cidOf(dag))
+  })
   return announcer
 }

@@ -1,3 +1,4 @@
+import { statSync } from 'node:fs'
 import type { CID } from 'multiformats/cid'
 import { describe, expect, test } from 'vitest'
 import { fetchDag, SharedBlocks } from '../../src/content/dag/fetch.ts'
@@ -6,7 +7,7 @@ import { PossessedContent, StagedBlocks } from '../../src/content/taken-source.t
 import { Possessor, PUBLIC } from '../../src/ledger/possessor.ts'
 import { type Dag, directoryOf, leaf, randomFile } from '../pins/fetches/support/dags.ts'
 import { pseudoRandom } from '../support/bytes.ts'
-import { type ContentParts, withContentParts } from '../support/content-parts.ts'
+import { type ContentParts, SMALL_BLOCK_BYTES, withContentParts } from '../support/content-parts.ts'
 
 const OWN = 77
 const OTHERS = 78
@@ -32,6 +33,38 @@ async function adopts(parts: ContentParts, cid: CID, owner: number, staged?: Sta
     },
   )
 }
+
+describe('a block that is sent', () => {
+  const filesOf = ({ files }: ContentParts) =>
+    secret.blocks
+      .filter(({ bytes }) => bytes.length > SMALL_BLOCK_BYTES)
+      .map(({ cid }) => statSync(files.pathOf(cid.multihash.bytes)).ino)
+
+  test.each([
+    ['only a root of another owner has it', OWN, OTHERS, true],
+    ['only roots of owners have it, from a visitor', OWN, PUBLIC, true],
+    ['a root of its sender has it', OWN, OWN, false],
+    ['a public root has it', PUBLIC, OTHERS, false],
+  ])('is written and charged as a new one if %s', (_, owner, by, isNew) =>
+    withContentParts(async parts => {
+      const all = [...secret.blocks, ...small.blocks]
+      const first = await parts.stage(new Possessor(by, parts.clock))
+      for (const { cid, bytes } of all) await first.put(cid, bytes)
+      await first.settle()
+      const whole = first.newCharge
+      await first.abandon()
+      await stored(parts, secret, owner)
+      await stored(parts, small, owner)
+      const before = filesOf(parts)
+      const sent = await parts.stage(new Possessor(by, parts.clock))
+      for (let i = 0; i < 2; i++) for (const { cid, bytes } of all) await sent.put(cid, bytes)
+      await sent.settle()
+      expect(sent.newCharge).toBe(isNew ? whole : 0)
+      expect(filesOf(parts).every((inode, i) => inode === before[i])).toBe(!isNew)
+      expect([parts.healed, parts.damaged]).toEqual([[], []])
+    }),
+  )
+})
 
 describe('a block that nobody sent', () => {
   test.each([

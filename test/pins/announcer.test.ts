@@ -28,6 +28,7 @@ class World {
   readonly asked: Array<{ cid: string; answer: (error?: Error) => void }> = []
   readonly #database: Database
   readonly #roots: RootTable
+  readonly withdrawn: string[] = []
   readonly warnings: string[] = []
   readonly #logger: Logger = { ...silentLogger, warn: (_, message) => void this.warnings.push(message) }
   #running: Announcer | null = null
@@ -37,9 +38,9 @@ class World {
     this.#roots = new RootTable(database)
   }
 
-  root(name: string): string {
+  root(name: string, owner = 0): string {
     const { root } = leaf(Buffer.from(name))
-    this.#roots.insert(0, { ...identityOf(root), ...SIZES }, this.clock.now())
+    this.#roots.insert(0, { ...identityOf(root), ...SIZES, owner }, this.clock.now())
     return root.toString()
   }
 
@@ -53,7 +54,7 @@ class World {
       this.asked.push({ cid: cid.toString(), answer })
       return promise
     }
-    const announcing: Announcing = { peerId, network, announce, withdraw: async () => undefined }
+    const announcing: Announcing = { peerId, network, announce, withdraw: async cid => void this.withdrawn.push(`${cid}`) }
     const roots = new HeldRoots(this.#roots, new BlockTable(this.#database))
     const announcements = new Announcements(this.#database, queue)
     const { clock } = this
@@ -109,6 +110,26 @@ function withWorld(run: (world: World) => Promise<void>): Promise<void> {
 }
 
 describe('an announcer', () => {
+  test('asks routers for nothing that is private', async () => {
+    await withWorld(async world => {
+      const open = world.root('open')
+      const closed = world.root('closed', 77)
+      const announcer = await world.start('peer')
+      const record = (cid: string, visibility: 'public' | 'private') =>
+        ({ cid, visibility, status: 'pinned' }) as PinRecord
+      announcer.pinned(record(closed, 'private'))
+      expect(await world.answerAll()).toEqual([open])
+      announcer.removed(record(closed, 'private'))
+      announcer.shown(record(open, 'private'))
+      expect(world.withdrawn).toEqual([])
+      // The root has become private, so its provider record goes.
+      announcer.shown(record(closed, 'private'))
+      expect(world.withdrawn).toEqual([closed])
+      announcer.shown(record(open, 'public'))
+      expect(await world.answerAll()).toEqual([open])
+    })
+  })
+
   test('announces a withheld root only once peers may fetch it', async () => {
     await withWorld(async world => {
       const [open, absent] = [world.root('a'), world.root('b')]

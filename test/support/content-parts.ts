@@ -13,6 +13,7 @@ import { Claims } from '../../src/ledger/claims.ts'
 import { HeldRoots } from '../../src/ledger/held-roots.ts'
 import { Holds } from '../../src/ledger/holds.ts'
 import { Ledger } from '../../src/ledger/ledger.ts'
+import type { Possessor } from '../../src/ledger/possessor.ts'
 import { ReachWalks } from '../../src/ledger/reach-walks.ts'
 import { RootTable } from '../../src/ledger/root-table.ts'
 import { WithheldLedger } from '../../src/ledger/withheld.ts'
@@ -58,7 +59,8 @@ export interface ContentParts {
   collector: Collector
   healed: string[]
   damaged: string[]
-  stage(): Promise<StagedDag>
+  /** @param by the party that sends the blocks; default: the node itself */
+  stage(by?: Possessor): Promise<StagedDag>
   complete(staged: StagedDag, cid: CID): Promise<void>
   /** Drops a complete root, as the end of its last hold does. */
   drop(staged: StagedDag): Promise<void>
@@ -123,7 +125,7 @@ async function openParts(dataDir: string, db: Database, queue: WriteQueue): Prom
   return {
     ...{ dataDir, clock, files, ledger, blocks, roots, store, held, withheld, reach, database, leases, collector },
     ...{ healed, damaged },
-    stage: async () => new StagedDag(await ledger.stage(0, clock.now()), store, ledger),
+    stage: async by => new StagedDag(await ledger.stage(0, clock.now()), store, ledger, by),
     complete: async (staged, cid) => {
       await staged.settle()
       const { dagSize, rootId } = staged

@@ -27,6 +27,7 @@ export class StagedDag {
   #beginning: Promise<void> | null = null
   #onlyBlock: (NewBlock & { cid: CID }) | null = null
   readonly #ledger: Ledger
+  readonly #by: Possessor | undefined
   readonly #window = new Semaphore(WINDOW_BYTES)
   readonly #pending = new Set<Promise<void>>()
   #failure: { error: unknown } | null = null
@@ -37,11 +38,15 @@ export class StagedDag {
   #files: RootFile[] = []
   #fileCount = 0
 
-  /** @param root id of a staging root, or a function that creates the root when it is first needed */
-  constructor(root: number | (() => Promise<number>), store: BlockStore, ledger: Ledger) {
+  /**
+   * @param root id of a staging root, or a function that creates the root when it is first needed
+   * @param by the party that sends the blocks; undefined for the node itself
+   */
+  constructor(root: number | (() => Promise<number>), store: BlockStore, ledger: Ledger, by?: Possessor) {
     this.#root = typeof root === 'number' ? { id: root } : { begin: root }
     this.store = store
     this.#ledger = ledger
+    this.#by = by
   }
 
   /** @throws HoldfastError `INTERNAL_ERROR` if the root has not been created yet */
@@ -255,7 +260,7 @@ export class StagedDag {
   async #store(cid: CID, bytes: Uint8Array, weight: number, release?: () => void): Promise<void> {
     let durable: Promise<void>
     try {
-      const progress = await this.store.put(this.rootId, cid, bytes)
+      const progress = await this.store.put(this.rootId, cid, bytes, this.#by)
       if (progress.added) this.#count(bytes.length)
       if (progress.isNew) this.#newCharge += chargeOf(bytes.length)
       durable = progress.durable

@@ -40,10 +40,11 @@ const upload = route({
   forms: [form(Type.Object({ file: binary, ...targetFields }))],
   answers: { 200: Upload, 201: Upload },
   errors: [...STORING, 'FILE_TOO_LARGE'],
-  handler: async (context, { pins, uploadSlots }) => {
+  handler: async (context, { pins, uploadSlots, scopes }) => {
     const { request, principal } = context
     const target = new RequestTarget(context)
     await target.check(pins, principal.account.id)
+    const adopts = scopes.adoption(principal)
     const expectedBytes = checkAnnounced(request, {
       bytes: principal.plan.maxFileBytes,
       overhead: formOverhead(0),
@@ -52,7 +53,7 @@ const upload = route({
     })
     return inUploadSlot(uploadSlots, context, async slot => {
       const { body, arrived, signal } = slot
-      const upload = { account: principal.account.id, signal, expectedBytes, token: tokenOf(principal) }
+      const upload = { account: principal.account.id, signal, expectedBytes, token: tokenOf(principal), adopts }
       if (expectedBytes !== undefined && expectedBytes <= SMALL_FORM_BYTES) {
         const { file, fields } = wholeFileForm(arrived ?? (await whole(body)), request.header('content-type'))
         const options = { ...upload, ...file.attributes, ...targetOf(target, fields), name: present(file.filename) }
@@ -98,7 +99,7 @@ const uploadDirectory = route({
   forms: [form(Type.Object({ files: Type.Array(binary), dirName: Type.Optional(Type.String()), ...targetFields }))],
   answers: { 200: Directory, 201: Directory },
   errors: [...STORING, 'FILE_TOO_LARGE', 'DIRECTORY_TOO_LARGE', 'INVALID_PATH'],
-  handler: async (context, { pins, uploadSlots }) => {
+  handler: async (context, { pins, uploadSlots, scopes }) => {
     const { request, principal } = context
     const target = new RequestTarget(context)
     await target.check(pins, principal.account.id)
@@ -116,6 +117,7 @@ const uploadDirectory = route({
         signal,
         expectedBytes,
         token: tokenOf(principal),
+        adopts: scopes.adoption(principal),
         cluster: target.cluster(),
         late: async () => ({ ...targetOf(target, parts.fields), name: present(parts.fields.get('dirName')) }),
       }

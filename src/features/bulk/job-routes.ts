@@ -44,8 +44,8 @@ export const JobView = Type.Object(
     failures: Type.Array(Type.Object({ uploadId: text, code: text }), {
       description:
         'the first 100 failures: `NOT_FOUND`, `EXPIRED`, `QUOTA_EXCEEDED`, `VALIDATION` for a name without text or over ' +
-        '255 characters, `CLUSTER_NOT_ALLOWED` for another system, `CONFLICT` for a visibility that content on its way, or a cluster that ' +
-        'serves to everybody, cannot have',
+        '255 characters, `CLUSTER_NOT_ALLOWED` for another system. `CONFLICT` tells that the visibility cannot change: ' +
+        'the content has not arrived, or its cluster serves to everybody.',
     }),
     createdAt: instant,
     endedAt: orNull(instant),

@@ -6,6 +6,7 @@ import type { Clock } from '../../domain/clock.ts'
 import { HoldfastError, isHoldfastError } from '../../domain/errors.ts'
 import { orAborted } from '../../domain/sources.ts'
 import type { DecidedTarget, Requester } from '../decided-pin.ts'
+import { Possessor } from '../../ledger/possessor.ts'
 import type { DeletionStop } from '../deletion-stop.ts'
 import type { PinTargets } from '../pin-targets.ts'
 import type { HandOver, UploadOptions } from '../pin-types.ts'
@@ -69,10 +70,11 @@ export class UploadStaging {
   async run<T>(options: UploadOptions, kind: UploadKind, upload: (upload: StagedUpload) => Promise<T>): Promise<T> {
     const { token } = options
     const requester = narrowed(await this.#targets.requester(options.account), token)
-    this.#targets.decide(requester, fixed(options, token))
+    const { possessor } = this.#targets.decide(requester, fixed(options, token))
+    const by = new Possessor(possessor, this.#clock)
     const giveBackUse = token === undefined ? () => undefined : await this.#uses.reserve(token)
     try {
-      return await this.#run(requester, options, kind, parts =>
+      return await this.#run({ requester, by }, options, kind, parts =>
         upload({
           ...parts,
           giveBack: () => {
@@ -87,7 +89,7 @@ export class UploadStaging {
   }
 
   async #run<T>(
-    requester: Requester,
+    { requester, by }: { requester: Requester; by: Possessor },
     options: UploadOptions,
     kind: UploadKind,
     upload: (upload: Omit<StagedUpload, 'giveBack'>) => Promise<T>,
@@ -98,7 +100,7 @@ export class UploadStaging {
       const budget = await this.#budgetOf(requester, kind, reservation)
       budget.expect(options.expectedBytes)
       const late = kind === 'file' && this.#records.takesBlocks === true
-      staged = await this.#clusters.defaultBackend.staging.stage({ late })
+      staged = await this.#clusters.defaultBackend.staging.stage({ late, by })
       return await upload({ staged, budget, requester })
     } catch (error) {
       if (staged !== null) {

@@ -14,7 +14,7 @@ describe('private content of a fleet', needsPostgres, () => {
   })
   afterAll(() => server?.stop())
 
-  test('hides from all nodes by one change, which ends what they have begun', { timeout: 240_000 }, async () => {
+  test('ends begun responses on all nodes when its visibility changes', { timeout: 240_000 }, async () => {
     await withFleet(await server.migrated(), async ({ a, b, account }) => {
       const { record } = await a.engine.pins.upload(pseudoRandom(24 * 1024 ** 2, 'begun'), {
         account,
