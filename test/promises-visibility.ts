@@ -127,14 +127,14 @@ export const visibilityPromises: readonly KeptPromise[] = [
     file: 'src/features/bulk/job-routes.ts',
     find: "    if (given.visibility === 'public') scopes.check(principal, 'files:read', 'share:write')\n",
     replace: '',
-    test: changes('of many records is a job, which names'),
+    test: changes('applies to many records by a job, which'),
   },
   {
     promise: 'a job names the records that keep their visibility',
     file: 'src/catalogue/bulk-edits.ts',
     find: "  if (visibility !== undefined && (visibility === 'public') !== (row.owner === PUBLIC)) return 'CONFLICT'\n",
     replace: '',
-    test: changes('of many records is a job, which names'),
+    test: changes('applies to many records by a job, which'),
   },
   {
     promise: 'the answer tells that private content is public by another record',

@@ -6,10 +6,11 @@ import { underName } from '../concurrency/work.ts'
 import type { Clock } from '../domain/clock.ts'
 import { HoldfastError } from '../domain/errors.ts'
 import type { Logger } from '../domain/logger.ts'
-import { identityOf, parseCid } from '../ipld/cid.ts'
+import { cidOf, identityOf, parseCid } from '../ipld/cid.ts'
 import type { AnnouncedPlace, Announcements, DueRoot } from '../ledger/announcements.ts'
 import type { HeldRoots } from '../ledger/held-roots.ts'
 import { PUBLIC } from '../ledger/possessor.ts'
+import type { OwnedDag } from '../ledger/whole-dag.ts'
 import type { ServedBlocks } from '../network/served-blocks.ts'
 import type { PinRecord } from './pin-types.ts'
 
@@ -113,10 +114,19 @@ export class Announcer {
     if (record.visibility === 'public') this.gone(parseCid(record.cid))
   }
 
+  changed(record: PinRecord): void {
+    if (record.status === 'pinned') this.pinned(record)
+  }
+
   /** Announces a record that has become public, and withdraws the provider record of one that has become private. */
   shown(record: PinRecord): void {
     if (record.visibility === 'private') this.gone(parseCid(record.cid))
-    else if (record.status === 'pinned') this.pinned(record)
+    else this.changed(record)
+  }
+
+  /** Withdraws the provider record of a public root of which this node has lost its last hold. */
+  left(dag: OwnedDag): void {
+    if (dag.owner === PUBLIC) this.gone(cidOf(dag))
   }
 
   /** Withdraws the provider record of a CID, unless this node has a complete DAG with this root. */

@@ -2,7 +2,7 @@ import type { FetchRow, StatusChange } from '../catalogue/fetches.ts'
 import type { PlacementRow } from '../catalogue/placements.ts'
 import { unsettled } from '../concurrency/woken-work.ts'
 import { CheckedSource, FirstSource } from '../content/block-source.ts'
-import { cidOf, type DagIdentity } from '../ipld/cid.ts'
+import type { DagIdentity } from '../ipld/cid.ts'
 import type { Announcer } from '../pins/announcer.ts'
 import { DeletionStop } from '../pins/deletion-stop.ts'
 import type { attemptMaker } from '../pins/fetch/fetch-attempt.ts'
@@ -16,7 +16,6 @@ import { PinChanges } from '../pins/pin-changes.ts'
 import { PinCommit } from '../pins/pin-commit.ts'
 import { PinService } from '../pins/pin-service.ts'
 import { PinTargets } from '../pins/pin-targets.ts'
-import type { PinRecord } from '../pins/pin-types.ts'
 import { Pinner } from '../pins/pinner.ts'
 import type { PlacementRunner } from '../pins/placement/placement-runner.ts'
 import { AccountRemoval } from '../pins/removal/account-removal.ts'
@@ -292,14 +291,10 @@ async function announcerOf(
   const { Announcer } = await load.announcer()
   const { heldRoots: roots, announcements } = storage
   const announcer = new Announcer({ announcing: node, roots, announcements, served, clock, logger })
-  const pinned = (record: PinRecord): void => {
-    if (record.status === 'pinned') announcer.pinned(record)
-  }
-  changes.observe({ created: pinned, changed: pinned, removed: record => announcer.removed(record) })
+  const changed = announcer.changed.bind(announcer)
+  changes.observe({ created: changed, changed, removed: record => announcer.removed(record) })
   visibility.observe(record => announcer.shown(record))
   // If another node removes a record, this node emits no event for the record.
-  storage.work?.gone(dag => {
-    if (dag.owner === PUBLIC) announcer.gone(cidOf(dag))
-  })
+  storage.work?.gone(dag => announcer.left(dag))
   return announcer
 }

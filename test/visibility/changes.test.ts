@@ -106,7 +106,7 @@ describe('a change of the visibility', () => {
     })
   })
 
-  test('of many records is a job, which names those that stay', async () => {
+  test('applies to many records by a job, which names the others', async () => {
     await withEngine(async ({ engine, account }) => {
       const cids: string[] = []
       for (let i = 0; i < 120; i++) cids.push((await engine.pins.upload(`many ${i}`, { account })).record.cid)

@@ -17,9 +17,8 @@ const FILE_BATCH = 200
 const BLOCK_BATCH = 200
 
 /**
- * A DAG that is being stored, invisible to readers. {@link put} resolves before the block is durable; {@link settle}
- * waits until all blocks are. The creator then completes the root, or calls {@link abandon}, which makes the blocks
- * garbage.
+ * A DAG that is being stored, invisible to readers. {@link put} resolves before the block is durable, {@link settle} when
+ * all blocks are. The creator completes the root, or calls {@link abandon}, which makes the blocks garbage.
  */
 export class StagedDag {
   readonly store: BlockStore
@@ -86,8 +85,8 @@ export class StagedDag {
 
   /** The caller must have put all blocks. */
   sizes(contentSize: number): DagSizes {
-    const { dagSize, blockCount, charge, fileCount } = this
-    return { contentSize, dagSize, blocks: blockCount, charge, fileCount }
+    const { dagSize, blockCount: blocks, charge, fileCount } = this
+    return { contentSize, dagSize, blocks, charge, fileCount }
   }
 
   get fileCount(): number {
@@ -156,7 +155,7 @@ export class StagedDag {
   /** Claims a block without fetching it. Returns its size in bytes, or null if the block must be fetched. */
   async note(cid: CID, size: number, by: Possessor): Promise<number | null> {
     const noted = await this.store.note(this.rootId, cid, size, by)
-    if (noted?.added === true) this.#count(noted.size)
+    if (noted?.added) this.#count(noted.size)
     return noted?.size ?? null
   }
 
@@ -240,13 +239,12 @@ export class StagedDag {
 
   /** Holds the first block back if the record's commit can store the block. */
   async #keepBack(cid: CID, bytes: Uint8Array): Promise<boolean> {
-    const { bytes: multihash } = cid.multihash
     const isFirst = (): boolean => this.#onlyBlock === null && this.#beginning === null
-    const mayWait = isFirst() && (await this.store.goesWithCommit(multihash, bytes.length))
+    const mayWait = isFirst() && (await this.store.goesWithCommit(cid.multihash.bytes, bytes.length))
     // If the DAG was abandoned in the meantime, throw, because nothing would drop a root that is created now.
     if (this.#failure !== null) throw this.#failure.error
     if (!mayWait || !isFirst()) return false
-    this.#onlyBlock = { cid, multihash, bytes: Uint8Array.from(bytes) }
+    this.#onlyBlock = { cid, multihash: cid.multihash.bytes, bytes: Uint8Array.from(bytes) }
     this.#count(bytes.length)
     return true
   }
