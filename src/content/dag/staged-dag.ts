@@ -187,10 +187,8 @@ export class StagedDag {
   *multihashes(): Generator<Uint8Array, void, undefined> {
     for (let last = 0; ; ) {
       const blocks = this.#ledger.neededAfter(this.rootId, last, BLOCK_BATCH)
-      for (const { id, multihash } of blocks) {
-        last = id
-        yield multihash
-      }
+      for (const { multihash } of blocks) yield multihash
+      last = blocks.at(-1)?.id ?? last
       if (blocks.length < BLOCK_BATCH) return
     }
   }
