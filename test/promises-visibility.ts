@@ -25,6 +25,13 @@ export const visibilityPromises: readonly KeptPromise[] = [
     test: matrix,
   },
   {
+    promise: 'peers get no private block',
+    file: 'src/ledger/open-blocks.ts',
+    find: 'rootId, liveUntil FROM ${open} WHERE owner = 0 LIMIT 1`',
+    replace: 'rootId, liveUntil FROM ${seen("r.barred = 0")} LIMIT 1`',
+    test: { file: 'test/visibility/peers.test.ts', name: 'get public blocks, and no private ones' },
+  },
+  {
     promise: 'a record is no repeat of one with another visibility',
     file: 'src/catalogue/rules/record-statements.ts',
     find: 'AND meta IS :meta AND owner = :owner`',
