@@ -191,6 +191,7 @@ export const EXAMPLES: readonly Example[] = [
   admin('GET /backups'),
   admin('GET /deliveries'),
   admin('POST /deliveries/:id/resend', { path: () => '/admin/v1/deliveries/1/resend', json: () => ({}) }),
+  admin('POST /visibility'),
   admin('GET /nodes'),
   admin('POST /nodes/:id/retire', { path: () => '/admin/v1/nodes/c/retire', json: () => ({ to: 'b' }) }),
   admin('POST /nodes/:id/forget', { path: () => '/admin/v1/nodes/c/forget', json: () => ({}) }),

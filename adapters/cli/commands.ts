@@ -52,6 +52,7 @@ export const COMMANDS: { readonly [Name in CommandName]: () => Promise<Command<N
   'node forget': async () => (await import('./node-commands.ts')).forgetLostNode,
   'node lost': async () => (await import('./node-commands.ts')).listLost,
   'account create': async () => (await import('./account-commands.ts')).createAccount,
+  'visibility enable': async () => (await import('./node-commands.ts')).enableVisibility,
   'account list': async () => (await import('./account-commands.ts')).listAccounts,
   'account set-plan': async () => (await import('./account-commands.ts')).setAccountPlan,
   'account set-password': async () => (await import('./account-commands.ts')).setAccountPassword,

@@ -41,4 +41,11 @@ Refused while a process runs as the node. First set "node" of its clusters to ot
     text: 'Lists the records whose content was lost with a node, by account, until their content is complete again.',
     flags: { account: { value: 'ID', about: 'only those of an account' }, ...OWNER_FLAGS },
   },
+  'visibility enable': {
+    about: 'Let records be private after an upgrade',
+    text: `Lets records be private in a PostgreSQL database of an earlier version. Run it once, after every node has this version.
+Earlier versions refuse the database from then on. A new database, and a node without one, need no such step.`,
+    examples: ['holdfast visibility enable'],
+    flags: OWNER_FLAGS,
+  },
 } as const satisfies Record<string, CommandSpec>

@@ -50,6 +50,15 @@ export function forgetLostNode(given: GivenTo<'node forget'>, env: Environment):
   })
 }
 
+/** Lets records be private in a database of an earlier version. */
+export function enableVisibility(given: GivenTo<'visibility enable'>, env: Environment): Promise<void> {
+  return withOwnerNode(given, env, async ({ client, json }) => {
+    const enabled = await client.request('POST', '/visibility')
+    if (json) printJson(enabled)
+    else print('records may be private; earlier versions refuse this database from now on')
+  })
+}
+
 /** Shows the progress of a node until it has another membership. Returns the node as it is then. */
 async function ended(
   find: () => Promise<JsonObject | undefined>,

@@ -231,6 +231,15 @@ export class Owner {
   }
 
   /**
+   * Lets records be private in a database of an earlier version. Afterwards, earlier versions refuse the database.
+   * @throws HoldfastError `CONFLICT`, which names running nodes of an earlier version
+   * @example await client.owner.enableVisibility()
+   */
+  async enableVisibility(): Promise<void> {
+    await this.#json('POST', '/visibility')
+  }
+
+  /**
    * Returns a page of the records whose content was lost with a node, by account.
    * @example const { rows } = await client.owner.lostRecords({ limit: 20 })
    */

@@ -18,7 +18,8 @@ const PENDING = 'it has not offered its content yet since the database was set b
  */
 export const isThereAfter = (silence: string): string =>
   `COALESCE(seen_at > clock_timestamp() - (${SILENT_MS} + ${silence}::float8) * INTERVAL '1 millisecond', FALSE)`
-const IS_LOCKED = `EXISTS (SELECT 1 FROM pg_locks WHERE ${isClaimOf('name')})`
+/** SQL expression: a process runs as the node. */
+export const IS_LOCKED = `EXISTS (SELECT 1 FROM pg_locks WHERE ${isClaimOf('name')})`
 const STATE_AT = '(extract(epoch FROM state_at) * 1000)::bigint'
 const SEEN_AT = '(extract(epoch FROM last_seen_at) * 1000)::bigint'
 const IS_PENDING = `offered IS DISTINCT FROM (${NEWEST_SET_BACK}) AND NOT ${IS_GIVEN_UP}`

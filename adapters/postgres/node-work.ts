@@ -1,6 +1,6 @@
-import type { OwnedDag } from '../../src/ledger/whole-dag.ts'
 import type { LostContent } from '../../src/catalogue/lost-content.ts'
 import type { LeftFetch, NodeWork } from '../../src/catalogue/shared-catalogue.ts'
+import type { OwnedDag } from '../../src/ledger/whole-dag.ts'
 import type { ContentParts } from './content-change.ts'
 import type { Postgres } from './postgres.ts'
 import { PostgresLostContent } from './postgres-lost-content.ts'

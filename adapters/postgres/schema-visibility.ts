@@ -23,7 +23,7 @@ export async function hasVisibility(sql: Pick<Sql, 'first'>): Promise<boolean> {
   return (await sql.first('SELECT 1 FROM schema_versions WHERE version = $1', [VISIBILITY_VERSION])) !== undefined
 }
 
-/** Lets records be private. Repeating it changes nothing. */
+/** Repeating it changes nothing. */
 export async function applyVisibility(sql: Sql): Promise<void> {
   if (await hasVisibility(sql)) return
   for (const statement of statementsOf(visibilitySchema)) await sql.run(statement)

@@ -6,6 +6,7 @@ import { accountVersions } from './account-versions.ts'
 import { CredentialChanges } from './credential-changes.ts'
 import { DatabaseOutage } from './database-outage.ts'
 import { DatabasePast } from './database-past.ts'
+import { enableVisibility } from './enable-visibility.ts'
 import { joinFleet } from './join-fleet.ts'
 import { migrate } from './migrate.ts'
 import { takeUp } from './move-in.ts'
@@ -88,6 +89,7 @@ function storesIn(
     census: ledger => new PostgresCensus(database, ledger),
     signIn: sealing => postgresSignIn(database, sealing),
     versions: accountVersions(database),
+    enableVisibility: () => enableVisibility(database),
   }
 }
 

@@ -1,6 +1,6 @@
-import type { OwnedDag } from '../../src/ledger/whole-dag.ts'
 import { HoldfastError } from '../../src/domain/errors.ts'
 import type { CatalogueHolds, WantedHold } from '../../src/ledger/catalogue-holds.ts'
+import type { OwnedDag } from '../../src/ledger/whole-dag.ts'
 import { AccountBatches } from './account-batches.ts'
 import type { SharedBackend } from './backends.ts'
 import { type BegunHold, beginHolds, type HoldRequest, type PlacedHold, UNLESS_ENDED } from './begun-holds.ts'

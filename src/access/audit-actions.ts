@@ -16,7 +16,7 @@ export const AUDIT_ACTIONS = [
   ...(['account.create', 'account.plan', 'account.disable', 'account.enable', 'account.delete'] as const),
   ...(['webhook.create', 'webhook.delete', 'webhook.resend'] as const), // feature: webhooks
   ...(['bulk.delete', 'bulk.edit', 'bulk.undo'] as const), // feature: bulk
-  ...(['takedown.add', 'takedown.lift'] as const),
+  ...(['takedown.add', 'takedown.lift', 'visibility.enable'] as const),
   ...(['node.collect', 'node.verify', 'node.reconcile', 'node.backup', 'node.retire', 'node.forget'] as const),
 ] as const
 

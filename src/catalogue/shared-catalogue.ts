@@ -1,8 +1,8 @@
-import type { OwnedDag } from '../ledger/whole-dag.ts'
 import type { Settling } from '../concurrency/woken-work.ts'
 import type { Clock } from '../domain/clock.ts'
 import type { Sealing } from '../domain/sealing.ts'
 import type { CatalogueHolds } from '../ledger/catalogue-holds.ts'
+import type { OwnedDag } from '../ledger/whole-dag.ts'
 import type { CoreCatalogue } from './catalogue.ts'
 import type { Census } from './census.ts'
 import type { Fleet, NodeAddress, SharedPlaces } from './fleet.ts'
@@ -40,6 +40,12 @@ export interface SharedCatalogue {
   /** @param sealing the sealing key, which must be the same on all nodes */
   signIn(sealing: Sealing): SharedSignIn
   versions: AccountVersions
+  /**
+   * Lets records be private, and keeps nodes of earlier versions out. Repeating it changes nothing.
+   *
+   * @throws HoldfastError `CONFLICT`, which names running nodes of an earlier version
+   */
+  enableVisibility(): Promise<void>
   close(): Promise<void>
 }
 

@@ -148,5 +148,7 @@ export interface Services {
   backups: Pick<Backups, 'runBelowRoots' | 'state'>
   /** Null for a single node. */
   fleet: Pick<FleetNodes, 'list' | 'retire' | 'forget' | 'lost'> | null
+  /** Lets records of a shared catalogue be private. Others always may. */
+  enableVisibility: () => Promise<void>
   takedowns: Pick<Takedowns, 'page' | 'add' | 'remove'>
 }

@@ -39,7 +39,8 @@ export class Announcements {
     this.#before = db.prepare(
       `${roots} AND (announced_at, id) > (?, ?) AND announced_at < ? ORDER BY announced_at, id LIMIT ?`,
     )
-    const announced = "FROM roots INDEXED BY roots_by_announcement WHERE state = 'complete' AND owner = 0 AND announced_at"
+    const announced =
+      "FROM roots INDEXED BY roots_by_announcement WHERE state = 'complete' AND owner = 0 AND announced_at"
     this.#oldest = db.prepare(
       `SELECT announced_at AS announcedAt ${announced} IS NOT NULL ORDER BY announced_at LIMIT 1`,
     )

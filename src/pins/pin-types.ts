@@ -1,5 +1,5 @@
 import type { CID } from 'multiformats/cid'
-import type { Account, UploadGrant } from '../access/principal.ts'
+import type { UploadGrant } from '../access/principal.ts'
 import type { UndoEnd } from '../catalogue/bulk-changes.ts'
 import type { NameMatch } from '../catalogue/records.ts'
 import type { PendingNode } from '../domain/pending-nodes.ts'

@@ -114,6 +114,7 @@ function servicesOf(setup: Setup, { access, signIn, pins, upkeep, ...below }: Be
     takedowns: below.gateway.takedowns,
     egress: below.gateway.egress,
     fleet: below.storage.shared?.fleet?.nodes ?? null,
+    enableVisibility: async () => below.storage.shared?.enableVisibility(),
     version: VERSION,
     hasConsole: setup.config.console === true,
   }

@@ -128,7 +128,24 @@ const lost = route({
   },
 })
 
-export const nodeRoutes: readonly ContractRoute[] = [list, retire, forget, lost]
+const enableVisibility = route({
+  ...owner,
+  method: 'POST',
+  path: '/visibility',
+  audit: 'visibility.enable',
+  summary: 'Let records be private in a database of an earlier version',
+  details:
+    'Run it once, after every node has this version. Until then, a private record is 409 `CONFLICT`. Afterwards, earlier ' +
+    'versions refuse the database. A new database and a node without one always take private records.',
+  answers: { 200: Type.Object({ enabled: Type.Literal(true) }) },
+  errors: ['CONFLICT', 'UNAVAILABLE'],
+  handler: async (_, services) => {
+    await services.enableVisibility()
+    return { status: 200, body: { enabled: true as const } }
+  },
+})
+
+export const nodeRoutes: readonly ContractRoute[] = [list, retire, forget, lost, enableVisibility]
 
 function presentNode({ state, stateAt, isThere, isLeaving, seenAt, name: _, ...node }: ListedNode) {
   const shown = isThere ? (isLeaving ? 'leaving' : 'up') : 'down'
