@@ -53,12 +53,14 @@ ${PUBLIC_NOTICE}`,
   export: {
     about: 'Export pins to a CAR file for import',
     text: `Writes the pins of a CID, or all pins, to a CAR file: their content, names, metadata and timelocks. Restore them on any
-server with "holdfast import"; other programs read the file as any CAR. An incomplete export leaves no file.`,
+server with "holdfast import"; other programs read the file as any CAR. An incomplete export leaves no file. Private pins
+are left out unless you ask for them.`,
     examples: ['holdfast export --all --out ada.car'],
     words: { usage: 'CID|--all', what: '', min: 0, max: 1 },
     flags: {
       out: { value: 'FILE', about: 'output file (default: CID.car, or holdfast-export.car)' },
       all: { about: 'export every pin of the account' },
+      'include-private': { about: 'export private pins, too; earlier versions refuse the file' },
       ...API_FLAGS,
     },
   },

@@ -16,19 +16,26 @@ export function exportPins(given: GivenTo<'export'>, env: Environment): Promise<
   return withApi(given, env, async ({ client, flags, words: [cid], json }) => {
     if ((cid === undefined) !== flags.all) throw usageError('either a CID or --all is needed')
     const path = flags.out ?? `${cid ?? 'holdfast-export'}.car`
-    const records = await recordsOf(client, cid)
+    const found = await recordsOf(client, cid)
+    const records = flags['include-private'] ? found : found.filter(({ visibility }) => visibility !== 'private')
+    const left = found.length - records.length
+    if (records.length === 0 && left > 0) throw new HoldfastError('PIN_NOT_FOUND', `${leftOut(left)}`)
     if (records.length === 0) throw new HoldfastError('PIN_NOT_FOUND', 'there is nothing to export')
     const removed: string[] = []
     const bytes = await writeWhole(path, exported(client, records, removed), { mode: 0o600 })
     const written = records.length - removed.length
-    if (json) printJson({ file: path, records: written, bytes, removed })
-    else print(`${path}  ${countOf(written, 'record')}, ${formatBytes(bytes)}`)
+    if (json) printJson({ file: path, records: written, bytes, removed, private: left })
+    else print(`${path}  ${countOf(written, 'record')}, ${formatBytes(bytes)}${left > 0 ? `; ${leftOut(left)}` : ''}`)
     if (removed.length === 0) return
     throw new HoldfastError(
       'PIN_NOT_FOUND',
       `left out ${countOf(removed.length, 'record')} removed during the export: ${[...new Set(removed)].join(', ')}`,
     )
   })
+}
+
+function leftOut(count: number): string {
+  return `left out ${countOf(count, 'private record')}, which --include-private exports`
 }
 
 async function recordsOf(client: HoldfastClient, cid: string | undefined): Promise<ExportedRecord[]> {
@@ -41,14 +48,26 @@ async function recordsOf(client: HoldfastClient, cid: string | undefined): Promi
 /** Converts a row of a list. The API shows the CID as the name of a record without a name. */
 function recordOf(row: ListedUpload): ExportedRecord {
   const { cid, type, status, clusterId, name, originalName = null, customName = null, expiresAt, createdAt } = row
-  // Other servers that implement this API may have no metadata.
-  const { meta = {} }: Partial<ListedUpload> = row
+  // Other servers that implement this API may have no metadata and no private records.
+  const { meta = {}, visibility }: Partial<ListedUpload> = row
   const ownName = name === cid ? null : name
-  return { cid, type, status, clusterId, name: ownName, originalName, customName, expiresAt, createdAt, meta }
+  return {
+    cid,
+    type,
+    status,
+    clusterId,
+    name: ownName,
+    originalName,
+    customName,
+    expiresAt,
+    createdAt,
+    meta,
+    ...(visibility && { visibility }),
+  }
 }
 
 /**
- * Yields the export. The blocks of a DAG follow the first record with its CID.
+ * Yields the export. The blocks of a DAG follow the first record with its CID and visibility.
  * @param removed receives the CIDs of records that were removed during the export, which the export omits
  */
 async function* exported(
@@ -60,7 +79,8 @@ async function* exported(
   const written = new Set<string>()
   yield exportHeader(records.map(({ cid }) => cid))
   for (const record of records) {
-    const isNew = record.status === 'pinned' && !written.has(record.cid)
+    const content = `${record.visibility} ${record.cid}`
+    const isNew = record.status === 'pinned' && !written.has(content)
     const archive = isNew ? await archiveOf(client, record.cid) : null
     if (isNew && archive === null) {
       removed.push(record.cid)
@@ -68,11 +88,16 @@ async function* exported(
     }
     yield await exportEntry(id, { record })
     if (archive === null) continue
-    written.add(record.cid)
+    written.add(content)
     yield* blocksOf(archive)
   }
   if (removed.length === records.length) throw new HoldfastError('PIN_NOT_FOUND', 'there is nothing left to export')
-  yield await exportEntry(id, { end: true, records: records.length - removed.length })
+  const hasPrivate = records.some(({ visibility }) => visibility === 'private')
+  yield await exportEntry(id, {
+    end: true,
+    records: records.length - removed.length,
+    ...(hasPrivate && { hasPrivate }),
+  })
 }
 
 /** Opens a DAG as a CAR. Returns null if the account no longer pins the CID. */

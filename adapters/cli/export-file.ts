@@ -16,6 +16,8 @@ export interface ExportedRecord {
   customName: string | null
   expiresAt: string | null
   createdAt: string
+  /** Missing if the server does not support private records. */
+  visibility?: 'public' | 'private' | undefined
   /** Missing if the server does not support metadata. */
   meta?: Readonly<Record<string, string>> | undefined
 }
@@ -24,11 +26,12 @@ export interface ExportedRecord {
  * An entry of an export, stored as a dag-cbor block in the CAR before the blocks of its record. The last entry proves
  * that the export is complete. Each entry contains the id of the export, so that content cannot imitate an entry.
  */
-export type ExportEntry = { record: ExportedRecord } | { end: true; records: number }
+export type ExportEntry = { record: ExportedRecord } | { end: true; records: number; hasPrivate?: boolean }
 
 interface Stored {
   holdfast: 'export'
-  version: 1
+  /** 2 for the end of an export with private records, so that earlier versions, which would publish them, refuse it. */
+  version: 1 | 2
   id: string
   entry: ExportEntry
 }
@@ -46,7 +49,8 @@ export function exportHeader(cids: readonly string[]): Uint8Array {
 }
 
 export async function exportEntry(id: string, entry: ExportEntry): Promise<Uint8Array> {
-  const stored: Stored = { holdfast: 'export', version: 1, id, entry }
+  const version = 'end' in entry && entry.hasPrivate === true ? 2 : 1
+  const stored: Stored = { holdfast: 'export', version, id, entry }
   const bytes = dagCbor.encode(stored)
   const cid = CID.createV1(dagCbor.code, await sha256.digest(bytes))
   return Buffer.concat([varintOf(cid.bytes.length + bytes.length), cid.bytes, bytes])
@@ -71,7 +75,7 @@ export function readEntry({ cid, bytes }: CarBlock, id: string | null): { id: st
 function isStored(value: unknown): value is Stored {
   if (typeof value !== 'object' || value === null) return false
   const { holdfast, version, id, entry } = value as Partial<Stored>
-  return holdfast === 'export' && version === 1 && typeof id === 'string' && isEntry(entry)
+  return holdfast === 'export' && (version === 1 || version === 2) && typeof id === 'string' && isEntry(entry)
 }
 
 function isEntry(entry: ExportEntry | undefined): boolean {

@@ -9,6 +9,7 @@ import { type ExportSection, readExport, restoreExport } from './import-export.t
 import { fileSource, type LocalFile, unreadable } from './local-files.ts'
 import { print, printJson } from './output.ts'
 import { countOf, printable } from './printed-text.ts'
+import { privateOf } from './private-content.ts'
 import { ProgressBar } from './progress-bar.ts'
 import type { Environment } from './settings.ts'
 
@@ -18,11 +19,12 @@ export function importCar(given: GivenTo<'import'>, env: Environment): Promise<v
     const car = await findFile(path)
     const sections = await readExport(car)
     if (sections !== null) {
-      if (flags.name !== undefined || flags.timelock !== undefined || flags['allow-partial']) {
-        throw usageError('an export has its own names and timelocks: use only --cluster')
+      if (flags.name !== undefined || flags.timelock !== undefined || flags['allow-partial'] || flags.private) {
+        throw usageError('an export has its own names, timelocks and visibilities: use only --cluster')
       }
       return restore(client, car, sections, { cluster: flags.cluster, json })
     }
+    const visibility = await privateOf(client, flags.private)
     const bar = new ProgressBar(printable(car.path), car.size)
     let answer: Car
     try {
@@ -30,7 +32,7 @@ export function importCar(given: GivenTo<'import'>, env: Environment): Promise<v
         name: (flags.name ?? car.path).replace(/\.car$/i, ''),
         cluster: flags.cluster,
         timelock: flags.timelock,
-        visibility: flags.private ? 'private' : undefined,
+        visibility,
         allowPartial: flags['allow-partial'],
         onProgress: bytes => bar.update(bytes),
       })

@@ -2,6 +2,7 @@ import type { HoldfastClient, Pin, Status } from '../client/index.ts'
 import type { GivenTo } from './all-commands.ts'
 import { withApi } from './api-command.ts'
 import { print, printJson } from './output.ts'
+import { privateOf } from './private-content.ts'
 import { ProgressBar } from './progress-bar.ts'
 import type { Environment } from './settings.ts'
 
@@ -9,7 +10,7 @@ export function pin(given: GivenTo<'pin'>, env: Environment): Promise<void> {
   return withApi(given, env, async ({ client, flags, words: [cid = ''], json }) => {
     const origins = flags.origin.length === 0 ? undefined : flags.origin
     const { name, cluster, timelock } = flags
-    const visibility = flags.private ? ('private' as const) : undefined
+    const visibility = await privateOf(client, flags.private)
     let answer: Pin | Status = await client.pins.add(cid, { name, cluster, timelock, visibility, origins })
     if (flags.wait) answer = await untilPinned(client, answer)
     if (json) printJson(answer)

@@ -8,6 +8,7 @@ import { fileSource, type LeftOut, type LocalContent, readLocalContent } from '.
 import { metaFlag } from './meta-flag.ts'
 import { print, printJson, terminalColumns } from './output.ts'
 import { countOf, printable } from './printed-text.ts'
+import { privateOf } from './private-content.ts'
 import { ProgressBar } from './progress-bar.ts'
 import type { Environment } from './settings.ts'
 
@@ -62,7 +63,7 @@ async function uploadContent(
   const total = local === null ? null : local.files.reduce((sum, { size }) => sum + size, 0)
   const bar = new ProgressBar(printable(called), total)
   const { cluster, timelock } = flags
-  const visibility = flags.private ? ('private' as const) : undefined
+  const visibility = await privateOf(client, flags.private)
   const options = {
     name: called,
     cluster,

@@ -54,6 +54,8 @@ export interface User {
   /** Up to a few seconds old. */
   egress: AccountEgress
   createdAt: string
+  /** Visibility of records whose request names none. Absent before version 0.4.0. */
+  defaultVisibility?: 'public' | 'private'
   twoFactorEnabled: boolean
 }
 

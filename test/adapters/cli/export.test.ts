@@ -1,10 +1,13 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
+import { createReadStream } from 'node:fs'
 import { readFile, truncate, writeFile } from 'node:fs/promises'
 import http from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
+import * as dagCbor from '@ipld/dag-cbor'
 import { expect, test } from 'vitest'
+import { readCar } from '../../../src/index.ts'
 import { pseudoRandom } from '../../support/bytes.ts'
 import { type ServedEngine, serveEngine } from '../../support/served-engine.ts'
 import { runHoldfast } from '../../support/server-process.ts'
@@ -46,6 +49,38 @@ function withServers(use: (from: ServedEngine, to: ServedEngine, dir: string) =>
     await run(from, 'pin', cid, '--name', 'mine')
     await use(from, to, dir)
   })
+}
+
+test('private pins are exported only if asked for, and stay private', async () => {
+  await withServers(async (from, to, dir) => {
+    const file = join(dir, 'some.car')
+    await writeFile(join(dir, 'secret.txt'), 'a secret\n')
+    await run(from, 'upload', join(dir, 'secret.txt'), '--private')
+    await run(from, 'upload', join(dir, 'small.txt'), '--private')
+    const visible = async (server: ServedEngine) =>
+      (await run(server, 'ls')).lines.map(({ cid, visibility }) => [cid, visibility])
+    expect(await run(from, 'export', '--all', '--out', file)).toMatchObject({ lines: [{ records: 4, private: 2 }] })
+    expect((await readFile(file)).includes('a secret')).toBe(false)
+    // The whole account, for which earlier versions find no end.
+    const all = join(dir, 'all.car')
+    const flags = ['--all', '--include-private', '--out', all]
+    expect(await run(from, 'export', ...flags)).toMatchObject({ lines: [{ records: 6, private: 0 }] })
+    expect(await versionsIn(all)).toEqual([1, 1, 1, 1, 1, 1, 2])
+    expect(await versionsIn(file)).toEqual([1, 1, 1, 1, 1])
+    expect(await run(to, 'import', all)).toMatchObject({ code: 0, stderr: '' })
+    expect(await visible(to)).toEqual(await visible(from))
+  })
+})
+
+/** Returns the format of each entry of an export. */
+async function versionsIn(file: string): Promise<number[]> {
+  const versions: number[] = []
+  const { blocks } = await readCar(createReadStream(file))
+  for await (const { cid, bytes } of blocks) {
+    if (cid.code !== dagCbor.code) continue
+    versions.push(dagCbor.decode<{ version: number }>(bytes).version)
+  }
+  return versions
 }
 
 test('an account moves to another server with content, names, meta and timelocks', async () => {
