@@ -43,9 +43,9 @@ export const JobView = Type.Object(
     restored: Type.Integer({ minimum: 0, description: 'number of records that an undo has restored' }),
     failures: Type.Array(Type.Object({ uploadId: text, code: text }), {
       description:
-        'the first 100 failures, such as `NOT_FOUND`, `EXPIRED` and `QUOTA_EXCEEDED`. `VALIDATION` is a name without text or ' +
-        'over 255 characters. `CLUSTER_NOT_ALLOWED` is a cluster of another system. `CONFLICT` is a visibility that cannot ' +
-        'change: the content has not arrived, or its cluster serves to everybody.',
+        'the first 100 failures, such as `NOT_FOUND`, `EXPIRED` and `QUOTA_EXCEEDED`. A name without text or over 255 ' +
+        'characters is `VALIDATION`. A cluster of another system is `CLUSTER_NOT_ALLOWED`. A visibility that cannot change ' +
+        'is `CONFLICT`: the content has not arrived, or its cluster serves to everybody.',
     }),
     createdAt: instant,
     endedAt: orNull(instant),
