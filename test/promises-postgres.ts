@@ -1422,7 +1422,7 @@ const promises: readonly KeptPromise[] = [
   {
     promise: 'a node withdraws content that another node removed',
     file: 'src/wiring/pins-module.ts',
-    find: '  storage.work?.gone(dag => announcer.gone(cidOf(dag)))\n',
+    find: '  storage.work?.gone(dag => announcer.left(dag))\n',
     replace: '',
     test: { file: 'test/adapters/fleet/two-nodes.test.ts', name: 'a node withdraws content that another' },
   },

@@ -13,8 +13,8 @@ export const visibilityPromises: readonly KeptPromise[] = [
   {
     promise: 'the content of a private record has the owner of the record',
     file: 'src/pins/pin-targets.ts',
-    find: "owner: visibility === 'public' ? PUBLIC : numberOf(account)",
-    replace: 'owner: visibility.length > 0 ? PUBLIC : numberOf(account)',
+    find: "const owner = visibility === 'public' ? PUBLIC : number\n",
+    replace: 'const owner = visibility.length > 0 ? PUBLIC : number\n',
     test: matrix,
   },
   {

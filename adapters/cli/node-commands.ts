@@ -51,7 +51,7 @@ export function forgetLostNode(given: GivenTo<'node forget'>, env: Environment):
 }
 
 /** Lets records be private in a database of an earlier version. */
-export function enableVisibility(given: GivenTo<'visibility enable'>, env: Environment): Promise<void> {
+export function enablePrivate(given: GivenTo<'visibility enable'>, env: Environment): Promise<void> {
   return withOwnerNode(given, env, async ({ client, json }) => {
     const enabled = await client.request('POST', '/visibility')
     if (json) printJson(enabled)

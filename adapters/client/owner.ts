@@ -188,10 +188,7 @@ export class Owner {
     return { pending: [], ...(await this.#json<object>('DELETE', `/takedowns/${pathPart(cid, 'the CID')}`, options)) }
   }
 
-  /**
-   * Returns a page of the jobs of all accounts, newest first.
-   * @example const { rows } = await client.owner.jobs({ limit: 20 })
-   */
+  /** Returns a page of the jobs of all accounts, newest first. @example const { rows } = await client.owner.jobs() */
   jobs(options: PageOptions = {}): Promise<Page<OwnedJob>> {
     return this.#page('/jobs', 'jobs', options)
   }

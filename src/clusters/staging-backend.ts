@@ -18,8 +18,8 @@ export interface StageOptions {
    * itself.
    */
   late?: boolean
-  /** The party that sends the blocks. Default: the node itself. */
-  by?: Possessor
+  /** Returns the party that sends the blocks. Default: the node itself. */
+  by?: () => Possessor
 }
 
 /** Accepts DAGs block by block. A staged DAG is not visible until it is committed with a record. */

@@ -81,10 +81,10 @@ export class BlockStore extends StoredBlocks {
    * waits for `durable`. If the block is already stored, checks and repairs the stored bytes. If only private content of
    * others has it, writes it as if it were absent, so that neither time nor quota tells its sender.
    *
-   * @param by the party that sends the block; undefined for the node itself
+   * @param by returns the party that sends the block; undefined for the node itself
    * @throws HoldfastError `STORAGE_FULL` if the disk has no space for the block
    */
-  async put(rootId: number, cid: CID, bytes: Uint8Array, by?: Possessor): Promise<PutProgress> {
+  async put(rootId: number, cid: CID, bytes: Uint8Array, by?: () => Possessor): Promise<PutProgress> {
     const { bytes: multihash } = cid.multihash
     const key = keyOf(multihash)
     const inline = bytes.length <= this.#options.smallBlockBytes ? bytes : null

@@ -148,7 +148,9 @@ export function createGateway(dependencies: GatewayDependencies): ApiHandler {
       slot.leave()
     }
     try {
-      const opened = await openFor(ownerOf, opener, request, routed.path)
+      const opened = await (ownerOf !== undefined && hasCredential(request)
+        ? openFor(ownerOf, opener, request, routed.path)
+        : opener.open(request, routed.path).then(open => ({ blocks: open, isOwn: false })))
       blocks = opened.blocks
       const payers = await payersOf(blocks)
       const served = await serve(request, routed.path, query, blocks, choice)
@@ -242,6 +244,10 @@ export const PREFLIGHT: ApiResponse = {
 /** @param subject first words of the message, such as `content` */
 export function methodRefused(subject: string): HoldfastError {
   return new HoldfastError('METHOD_NOT_ALLOWED', `${subject} supports only ${METHODS}`, { details: { allow: METHODS } })
+}
+
+function hasCredential({ header }: ApiRequest): boolean {
+  return header('authorization') !== undefined || header('x-api-key') !== undefined
 }
 
 function paymentOf({ blocks, charge }: Paid): Payment {

@@ -66,7 +66,7 @@ export class Claims {
    * whether the block is durable.
    *
    * @param inline the bytes, if they are small enough for the database; null if the bytes belong in a file
-   * @param by the party that sends the block; undefined for the node itself
+   * @param by returns the party that sends the block; undefined for the node itself
    */
   claim(
     rootId: number,
@@ -74,7 +74,7 @@ export class Claims {
     multihash: Uint8Array,
     size: number,
     inline: Uint8Array | null,
-    by?: Possessor,
+    by?: () => Possessor,
   ): Promise<Claim> {
     return this.#queue.run(() => this.#claim(rootId, backendId, multihash, size, inline, by), { durable: false })
   }
@@ -85,7 +85,7 @@ export class Claims {
     multihash: Uint8Array,
     size: number,
     inline: Uint8Array | null,
-    by?: Possessor,
+    by?: () => Possessor,
   ): Claim {
     const found = this.#find.get(multihash, backendId)
     if (found === undefined) {
@@ -97,7 +97,7 @@ export class Claims {
     }
     const claim = { blockId: found.id, inline: found.inline === 1 }
     if (found.state === 'deleting') return { ...claim, outcome: 'deleting', added: false }
-    const isHidden = by !== undefined && found.state === 'durable' && !this.#mayUse(rootId, found.id, by)
+    const isHidden = by !== undefined && found.state === 'durable' && !this.#mayUse(rootId, found.id, by())
     const added = this.#noteNeed(rootId, found.id)
     if (isHidden && claim.inline && inline !== null) {
       this.#putBytes.run(found.id, inline)

@@ -201,9 +201,9 @@ export class PinService {
 
   /** Completes the record of an outcome. Another node has completed its own answer. */
   async #told<T extends object>(made: T): Promise<T> {
-    return 'record' in made
-      ? { ...made, record: await this.#parts.pinner.withOthers(made.record as types.PinRecord) }
-      : made
+    const record = 'record' in made ? (made.record as types.PinRecord) : undefined
+    if (record?.visibility !== 'private') return made
+    return { ...made, record: await this.#parts.pinner.withOthers(record) }
   }
 
   async usage(...given: [account?: string]): Promise<types.Usage> {

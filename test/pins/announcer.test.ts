@@ -54,7 +54,12 @@ class World {
       this.asked.push({ cid: cid.toString(), answer })
       return promise
     }
-    const announcing: Announcing = { peerId, network, announce, withdraw: async cid => void this.withdrawn.push(`${cid}`) }
+    const announcing: Announcing = {
+      peerId,
+      network,
+      announce,
+      withdraw: async cid => void this.withdrawn.push(`${cid}`),
+    }
     const roots = new HeldRoots(this.#roots, new BlockTable(this.#database))
     const announcements = new Announcements(this.#database, queue)
     const { clock } = this

@@ -125,7 +125,7 @@ async function openParts(dataDir: string, db: Database, queue: WriteQueue): Prom
   return {
     ...{ dataDir, clock, files, ledger, blocks, roots, store, held, withheld, reach, database, leases, collector },
     ...{ healed, damaged },
-    stage: async by => new StagedDag(await ledger.stage(0, clock.now()), store, ledger, by),
+    stage: async by => new StagedDag(await ledger.stage(0, clock.now()), store, ledger, by && (() => by)),
     complete: async (staged, cid) => {
       await staged.settle()
       const { dagSize, rootId } = staged

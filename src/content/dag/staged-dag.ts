@@ -26,7 +26,7 @@ export class StagedDag {
   #beginning: Promise<void> | null = null
   #onlyBlock: (NewBlock & { cid: CID }) | null = null
   readonly #ledger: Ledger
-  readonly #by: Possessor | undefined
+  readonly #by: (() => Possessor) | undefined
   readonly #window = new Semaphore(WINDOW_BYTES)
   readonly #pending = new Set<Promise<void>>()
   #failure: { error: unknown } | null = null
@@ -39,9 +39,9 @@ export class StagedDag {
 
   /**
    * @param root id of a staging root, or a function that creates the root when it is first needed
-   * @param by the party that sends the blocks; undefined for the node itself
+   * @param by returns the party that sends the blocks; undefined for the node itself
    */
-  constructor(root: number | (() => Promise<number>), store: BlockStore, ledger: Ledger, by?: Possessor) {
+  constructor(root: number | (() => Promise<number>), store: BlockStore, ledger: Ledger, by?: () => Possessor) {
     this.#root = typeof root === 'number' ? { id: root } : { begin: root }
     this.store = store
     this.#ledger = ledger

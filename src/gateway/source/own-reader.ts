@@ -23,12 +23,12 @@ export interface Opened {
 
 /** Opens content for the account that a credential names, and public content for everybody else. */
 export async function openFor(
-  ownerOf: OwnerOf | undefined,
+  ownerOf: OwnerOf,
   opener: RootOpener,
   request: ApiRequest,
   path: ContentPath,
 ): Promise<Opened> {
-  const owner = await ownerOf?.(request, path.cid).catch(unlessUnavailable)
+  const owner = await ownerOf(request, path.cid).catch(unlessUnavailable)
   if (typeof owner === 'number') return { blocks: await opener.openPinned(path, owner, request.signal), isOwn: true }
   try {
     return { blocks: await opener.open(request, path), isOwn: false }

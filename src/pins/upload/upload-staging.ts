@@ -71,7 +71,7 @@ export class UploadStaging {
     const { token } = options
     const requester = narrowed(await this.#targets.requester(options.account), token)
     const { possessor } = this.#targets.decide(requester, fixed(options, token))
-    const by = new Possessor(possessor, this.#clock)
+    const by = () => new Possessor(possessor, this.#clock)
     const giveBackUse = token === undefined ? () => undefined : await this.#uses.reserve(token)
     try {
       return await this.#run({ requester, by }, options, kind, parts =>
@@ -89,7 +89,7 @@ export class UploadStaging {
   }
 
   async #run<T>(
-    { requester, by }: { requester: Requester; by: Possessor },
+    { requester, by }: { requester: Requester; by: () => Possessor },
     options: UploadOptions,
     kind: UploadKind,
     upload: (upload: Omit<StagedUpload, 'giveBack'>) => Promise<T>,
