@@ -44,7 +44,7 @@ const RULES: ReadonlyArray<[rule: string, run: (service: Service) => Promise<voi
           status: 'queued',
           created: new Date(clock.now()).toISOString(),
         },
-        ...{ pin: { cid: ABSENT, name: 'a name', meta: { app: 'x' } } },
+        ...{ pin: { cid: ABSENT, name: 'a name', meta: { app: 'x' } }, info: { visibility: 'public' } },
         delegates: expect.arrayContaining([expect.stringMatching(/^\/ip4\/127\.0\.0\.1\/tcp\/\d+\/p2p\/\w+$/)]),
       })
       const { json: one } = await expectStatus(call('GET', `/pins/${made.requestid}`), 200)
