@@ -55,7 +55,7 @@ export function migrate(database: Postgres, migrations: readonly Migration[], ma
  */
 export async function schemaVersions(sql: Sql, migrations: readonly Migration[]) {
   const found = await sql.all<{ version: number; tolerated: boolean }>(
-    'SELECT version, tolerated FROM schema_versions WHERE version < $1 ORDER BY version',
+    'SELECT version, tolerated FROM schema_versions WHERE version <> $1 ORDER BY version',
     [VISIBILITY_VERSION],
   )
   const newer = found.slice(migrations.length)

@@ -46,7 +46,7 @@ export const listAudits: readonly Audit[] = [
       assert.deepEqual(rest, {
         ...{ cid, clusterId: 'cl1-eu', expiresAt: '2039-12-31T23:00:00.000Z', createdAt, uploadedAt: createdAt },
         ...{ name: 'listed.txt', originalName: null, customName: null, size: 6, dagSize: 6, type: 'file' },
-        ...{ status: 'pinned', meta: {}, parentCid: null, path: null },
+        ...{ status: 'pinned', meta: {}, parentCid: null, path: null, visibility: 'public' },
       })
       assert.equal(total, 1)
       assert.deepEqual(pagination, { page: 1, limit: 100, total: 1, totalPages: 1 })

@@ -10,7 +10,7 @@ import { allRoutes } from '../../src/features/all-routes.ts'
 const readme = readFileSync(join(import.meta.dirname, '../../README.md'), 'utf8')
 const document = openApiDocument((await allRoutes()).contract, '0.0.0')
 
-describe('the notice that everything pinned is public', () => {
+describe('the notice that pinned content is public', () => {
   test('is in the README before the first command', () => {
     expect(readme.indexOf(PUBLIC_NOTICE)).toBeGreaterThan(0)
     expect(readme.indexOf(PUBLIC_NOTICE)).toBeLessThan(readme.indexOf('```'))

@@ -78,7 +78,7 @@ export function SignInView({ reason, token, onSignedIn: onEnd }: SignInProps) {
     </section>
     <p class="hint">
       ${maySurvive() ? 'This tab keeps you signed in over a reload, until you close it.' : 'The browser stores none of this, so you sign in again after a reload.'}
-      ${' '}Everything pinned is public: anyone with its CID can read it.
+      ${' '}Pinned content is public unless you make it private: anyone with its CID can read it.
     </p>
   </main>`
 }

@@ -63,7 +63,7 @@ export function AddContent() {
         <button onClick=${() => folder.current?.click()}>Choose a folder</button>
       </div>
       <p class="hint">
-        Everything pinned is public: anyone with its CID can read it.
+        Pinned content is public unless you make it private: anyone with its CID can read it.
         ${maxFileBytes !== null && ` A file may have up to ${shownBytes(maxFileBytes)}.`}
       </p>
       <input ref=${files} type="file" multiple hidden aria-label="Files" onChange=${chosen(readChosen)} />

@@ -39,7 +39,7 @@ export const mistakenCommands: readonly Mistake<string>[] = [
   ['job delete', 'select pins', 'by ids, by filters or by --all'],
   ['job delete --all --expected 4000', '0 pins selected', 'repeat with --expected 0'],
   ['job delete --status lost', 'status', /one of|pinned/],
-  ['job edit --all', 'give one edit', '--timelock or --cluster'],
+  ['job edit --all', 'give one edit', '--timelock, --cluster or --visibility'],
   ['job undo none', 'no job has this id', 'see the list of jobs'],
   ['webhook add app.example.org', 'url must be a URL', 'such as https://'],
   ['webhook add http://127.0.0.1/', 'a private address', 'webhooks.allowPrivate'],
