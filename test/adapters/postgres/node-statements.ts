@@ -1,6 +1,7 @@
 import { beginRetirement } from '../../../adapters/postgres/begin-retirement.ts'
 import { DatabaseHealth } from '../../../adapters/postgres/database-health.ts'
 import { DatabasePast } from '../../../adapters/postgres/database-past.ts'
+import { enableVisibility } from '../../../adapters/postgres/enable-visibility.ts'
 import { joinFleet } from '../../../adapters/postgres/join-fleet.ts'
 import { REFUSAL } from '../../../adapters/postgres/node-claim.ts'
 import type { Postgres } from '../../../adapters/postgres/postgres.ts'
@@ -37,6 +38,7 @@ async function nodes(database: Postgres): Promise<void> {
   const revisions = new PostgresRevisions(database, 'here')
   await revisions.confirm(await revisions.newest())
   await revisions.unconfirmed(1)
+  await enableVisibility(database)
   await database.transaction(async sql => {
     const query = async <Row extends object>(text: string) => ({ rows: await sql.all<Row>(text) })
     await new DatabaseHealth(systemClock).check({ query })
