@@ -23,6 +23,7 @@ import { statusAudits } from './audits-status.ts'
 import { textAudits } from './audits-texts.ts'
 import { uploadTokenAudits } from './audits-upload-tokens.ts'
 import { uploadAudits } from './audits-uploads.ts'
+import { visibilityAudits } from './audits-visibility.ts'
 import type { Audit } from './world.ts'
 
 /** The contract as data: checks that every way of serving an engine must pass. */
@@ -45,6 +46,7 @@ export const audits: readonly Audit[] = [
   ...carAudits,
   ...pinAudits,
   ...listAudits,
+  ...visibilityAudits,
   ...jobAudits, // feature: bulk
   ...urlAudits, // feature: url-uploads
   ...offerAudits,

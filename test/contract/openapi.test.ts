@@ -28,6 +28,11 @@ const rows = bindRoutes(groups, {} as Services).filter(
 )
 const router = new Router(rows)
 const described = rows.filter(({ method, path }) => method !== '*' && path.startsWith(BASE_PATH))
+/** Successes that no audit sees, and the test of each. */
+const ELSEWHERE: Readonly<Record<string, string>> = {
+  'PUT /api/v3/files/visibility/:uploadId 202':
+    'test/adapters/fleet/revision-processes.test.ts, of a node that stands still',
+}
 const exchanges: Exchange[] = []
 let document: OpenApiDocument
 
@@ -211,7 +216,7 @@ describe('the audits', () => {
         .filter(status => Number(status) < 400)
         .map(status => `${row.method} ${row.path} ${status}`),
     )
-    expect(wanted.filter(success => !seen.has(success))).toEqual([])
+    expect(wanted.filter(success => !seen.has(success))).toEqual(Object.keys(ELSEWHERE))
   })
 })
 

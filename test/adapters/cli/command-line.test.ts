@@ -320,7 +320,7 @@ test('accounts and keys are created, changed and listed', async () => {
   expect(made).toMatchObject({ key: expect.stringMatching(/^hf_/), name: 'ci', scopes: ['files:read', 'files:delete'] })
   const { keys } = await run('key', 'list', '--account', account.id)
   expect(keys).toMatchObject([
-    { name: 'default', scopes: { length: 4 } },
+    { name: 'default', scopes: { length: 5 } },
     { name: 'ci', prefix: made.key.slice(0, 19) },
   ])
   expect(JSON.stringify(keys)).not.toContain(made.key)

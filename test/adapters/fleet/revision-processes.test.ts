@@ -9,11 +9,16 @@ import { needsPostgres, type SharedPostgres, sharedPostgres } from '../../suppor
 const MIB = 1024 ** 2
 const PATIENCE = { timeout: 120_000 }
 
+interface Upload {
+  cid: string
+  uploadId: string
+}
+
 interface Taken {
   pending?: Array<{ node: string | null; thread: number | null }>
 }
 
-describe('a takedown in a fleet of processes', { timeout: 400_000, ...needsPostgres }, () => {
+describe('a change in a fleet of processes', { timeout: 400_000, ...needsPostgres }, () => {
   let server: SharedPostgres
   let client: pg.Client
   let nodes: readonly [NodeProcess, NodeProcess, NodeProcess]
@@ -33,12 +38,12 @@ describe('a takedown in a fleet of processes', { timeout: 400_000, ...needsPostg
     await server?.stop()
   })
 
-  const upload = async (node: NodeProcess, cluster: string, content: Uint8Array): Promise<string> => {
+  const upload = async (node: NodeProcess, cluster: string, content: Uint8Array) => {
     const form = new FormData()
     form.set('file', new Blob([content as Uint8Array<ArrayBuffer>]))
-    const answer = await node.call<{ cid: string }>('POST', '/api/v3/files', form, { 'x-cluster': cluster })
+    const answer = await node.call<Upload>('POST', '/api/v3/files', form, { 'x-cluster': cluster })
     expect(answer.status).toBe(201)
-    return answer.json.cid
+    return answer.json
   }
   const add = async (node: NodeProcess, cid: string) => {
     const { status, json } = await node.call<Taken>('POST', '/admin/v1/takedowns', { cid, reason: 'x' })
@@ -69,7 +74,7 @@ describe('a takedown in a fleet of processes', { timeout: 400_000, ...needsPostg
 
   test('has ended unread responses of all nodes when it returns', async () => {
     const [a, b, c] = nodes
-    const cid = await upload(b, 'second', pseudoRandom(24 * MIB, 'unread'))
+    const { cid } = await upload(b, 'second', pseudoRandom(24 * MIB, 'unread'))
     const answers = await Promise.all([a, b, c].map(node => begin(node, cid)))
     await addForAll(a, cid)
     for (const answer of answers) await expect(answer.toArray()).rejects.toThrow()
@@ -79,26 +84,30 @@ describe('a takedown in a fleet of processes', { timeout: 400_000, ...needsPostg
 
   test('names a node that stands still, which follows once it goes on', async () => {
     const [a, b, c] = nodes
-    const cid = await upload(b, 'second', Buffer.from('stands still'))
+    const { cid } = await upload(b, 'second', Buffer.from('stands still'))
+    const hidden = await upload(b, 'second', Buffer.from('hidden'))
     c.server.signal('SIGSTOP')
     try {
       expect(await add(a, cid)).toEqual([202, expect.arrayContaining([C])])
+      const path = `/api/v3/files/visibility/${hidden.uploadId}`
+      const changed = await a.call<{ pending: number }>('PUT', path, { visibility: 'private' })
+      expect([changed.status, changed.json.pending > 0]).toEqual([202, true])
       await expect.poll(() => status(b, cid), PATIENCE).toBe(410)
     } finally {
       c.server.signal('SIGCONT')
     }
     await expect.poll(haveConfirmed, PATIENCE).toEqual(['a', 'b', 'c'])
-    expect(await status(c, cid)).toBe(410)
+    expect([await status(c, cid), await status(c, hidden.cid)]).toEqual([410, 404])
   })
 
   test('names a killed node, which follows it before it serves again', async () => {
     const [a, b, c] = nodes
-    const cid = await upload(b, 'second', Buffer.from('killed'))
+    const { cid } = await upload(b, 'second', Buffer.from('killed'))
     await c.kill()
     expect(await add(a, cid)).toEqual([202, expect.arrayContaining([C])])
     await c.start()
     expect(await status(c, cid)).toBe(410)
-    const other = await upload(b, 'second', Buffer.from('all run'))
+    const { cid: other } = await upload(b, 'second', Buffer.from('all run'))
     await addForAll(c, other)
     for (const node of nodes) expect(await status(node, other)).toBe(410)
   })
