@@ -34,7 +34,7 @@ async function withPorts(engine: Engine, run: (ports: Port[]) => Promise<void>):
 }
 
 describe('private content', () => {
-  test('is absent for strangers and other accounts, on every surface', { timeout: 120_000 }, async () => {
+  test('is absent for strangers and other accounts, on every surface', { timeout: 600_000 }, async () => {
     await withEngine(
       async ({ engine, account, newAccount }) => {
         const { contents, shared } = await keep(engine, account)

@@ -54,7 +54,7 @@ describe('private content of a fleet', needsPostgres, () => {
     })
   })
 
-  test('is absent for strangers and other accounts, on every node', { timeout: 300_000 }, async () => {
+  test('is absent for strangers and other accounts, on every node', { timeout: 600_000 }, async () => {
     await withFleet(
       await server.migrated(),
       async ({ a, b, account }) => {
