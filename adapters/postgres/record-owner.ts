@@ -28,14 +28,18 @@ export function recordOwnerChange(parts: ContentParts): Records['setOwner'] {
       if (record.rootId === null || record.holdId === null) throw stillAwaited()
       const root = ledger.rootHeldBy(record.holdId)
       if (root === undefined) {
-        throw new HoldfastError('UNAVAILABLE', 'visibility: another node keeps the content; send the request to it')
+        throw new HoldfastError('UNAVAILABLE', 'visibility: another node keeps the content; try again')
       }
       const isThere = ledger.find(root.backendId, root, owner) !== undefined
       const stagedRootId = isThere ? null : await ledger.copy(record.holdId, owner, now)
-      const dag = { ...root, owner }
-      const [hold] = await holds.place([
-        { backendId: root.backendId, stagedRootId, dag, ends: record.expiresAt, accountId },
-      ])
+      // The record has left the root meanwhile.
+      if (!isThere && stagedRootId === null) continue
+      const { backendId } = root
+      const wanted = { backendId, stagedRootId, dag: { ...root, owner }, ends: record.expiresAt, accountId }
+      const [hold] = await holds.place([wanted]).catch(async error => {
+        if (stagedRootId !== null) await ledger.abandon([stagedRootId])
+        throw error
+      })
       if (hold == null) throw new HoldfastError('INTERNAL_ERROR', 'the content has no hold')
       try {
         const made = await database.transaction(async sql => {

@@ -53,6 +53,7 @@ export class ReachWalks {
   readonly #next: Statement<[number], ReachWalk>
   readonly #delay: Statement<[number, number], unknown>
   readonly #enter: Statement<[number, number], unknown>
+  readonly #isUnchanged: Statement<[number, number, number, number | null], unknown>
   readonly #place: Statement<[number, number], unknown>
   readonly #delete: Statement<[number], unknown>
   readonly #forget: Statement<[number, number, number], unknown>
@@ -74,6 +75,9 @@ export class ReachWalks {
       WHERE w.due_at <= ? ORDER BY w.due_at LIMIT 1`)
     this.#delay = db.prepare('UPDATE reach_walks SET due_at = ? WHERE root_id = ?')
     this.#enter = db.prepare('UPDATE reach_walks SET stage = ?, place = 0 WHERE root_id = ?')
+    this.#isUnchanged = db.prepare(`
+      SELECT 1 FROM reach_walks w LEFT JOIN roots r ON r.id = w.root_id
+      WHERE w.root_id = ? AND w.stage = ? AND w.place = ? AND r.owner IS ?`)
     this.#place = db.prepare('UPDATE reach_walks SET place = ? WHERE root_id = ?')
     this.#delete = db.prepare('DELETE FROM reach_walks WHERE root_id = ?')
     this.#forget = db.prepare(`
@@ -115,8 +119,8 @@ export class ReachWalks {
     return this.#write(() => this.#forget.run(rootId, rootId, ROWS_AT_ONCE).changes > 0)
   }
 
-  enter({ rootId }: ReachWalk, stage: number): Promise<void> {
-    return this.#write(() => void this.#enter.run(stage, rootId))
+  enter(walk: ReachWalk, stage: number): Promise<void> {
+    return this.#unlessChanged(walk, undefined, () => void this.#enter.run(stage, walk.rootId))
   }
 
   /**
@@ -146,8 +150,9 @@ export class ReachWalks {
   }
 
   /** Stores the ways of the next blocks of a root. Returns false if no blocks are left. */
-  note({ rootId, place, barred, owner }: ReachWalk): Promise<boolean> {
-    return this.#write(() => {
+  note(walk: ReachWalk): Promise<boolean> {
+    const { rootId, place, barred, owner } = walk
+    return this.#unlessChanged(walk, true, () => {
       const rows = this.#ways.all(rootId, place, ROWS_AT_ONCE)
       for (const { blockId, way, reached } of rows) {
         const found = (barred > 1 ? barred : (reached ?? UNREACHED)) + (owner === PUBLIC ? 0 : PRIVATE_WAY)
@@ -160,10 +165,10 @@ export class ReachWalks {
   }
 
   /** Closes the next blocks of a root to strangers. Returns false if no blocks are left. */
-  close({ rootId, place }: ReachWalk): Promise<boolean> {
-    return this.#write(() => {
-      const last = this.#private.close(rootId, place)
-      if (last !== null) this.#place.run(last, rootId)
+  close(walk: ReachWalk): Promise<boolean> {
+    return this.#unlessChanged(walk, true, () => {
+      const last = this.#private.close(walk.rootId, walk.place)
+      if (last !== null) this.#place.run(last, walk.rootId)
       return last !== null
     })
   }
@@ -172,10 +177,17 @@ export class ReachWalks {
    * Ends a walk. Afterwards the root makes its blocks public according to their ways, unless the root itself is taken
    * down.
    */
-  end({ rootId }: ReachWalk): Promise<void> {
+  end(walk: ReachWalk): Promise<void> {
+    return this.#unlessChanged(walk, undefined, () => {
+      this.#open.run(walk.rootId)
+      this.#delete.run(walk.rootId)
+    })
+  }
+
+  /** Runs a step, unless the root has another owner since the walk was read. Such a change begins a stage again. */
+  #unlessChanged<T>({ rootId, stage, place, owner }: ReachWalk, otherwise: T, work: () => T): Promise<T> {
     return this.#write(() => {
-      this.#open.run(rootId)
-      this.#delete.run(rootId)
+      return this.#isUnchanged.get(rootId, stage, place, owner) === undefined ? otherwise : work()
     })
   }
 

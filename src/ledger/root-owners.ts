@@ -28,11 +28,12 @@ export class RootOwners {
     this.#isShared = db.prepare('SELECT 1 FROM holds WHERE root_id = ? LIMIT 1 OFFSET 1')
     this.#endsOf = db.prepare('SELECT ends FROM holds WHERE id = ?')
     this.#setOwner = db.prepare('UPDATE roots SET owner = ?, announced_at = NULL WHERE id = ?')
-    // A walk that stores ways begins again. An earlier stage stores the ways of the new owner later.
+    // An earlier stage stores the ways of the new owner later. A walk that stores ways begins with them again. A walk that
+    // ends has stored them all, and may have deleted what it reached.
     this.#demandClosing = db.prepare(`
       INSERT INTO reach_walks (root_id, stage, due_at) VALUES (?, ${STAGE.close}, -1)
       ON CONFLICT (root_id) DO UPDATE SET due_at = -1, place = 0,
-        stage = CASE WHEN stage IN (${STAGE.note}, ${STAGE.end}) THEN ${STAGE.note} ELSE stage END`)
+        stage = CASE stage WHEN ${STAGE.end} THEN ${STAGE.close} ELSE stage END`)
     this.#next = db.prepare(
       'SELECT block_id AS blockId, way FROM root_blocks WHERE root_id = ? AND block_id > ? ORDER BY block_id LIMIT ?',
     )
@@ -61,7 +62,7 @@ export class RootOwners {
 
   /**
    * Stages a copy of the root of a hold for an owner, in short transactions. Returns the id of the staged root, or null
-   * if the hold keeps no complete root. The caller gives it to the hold, or abandons it.
+   * if the hold keeps no complete root, or has left it meanwhile. The caller gives it to the hold, or abandons it.
    */
   async copy(hold: string, owner: number, now: number): Promise<number | null> {
     const root = this.rootOf(hold)
@@ -79,7 +80,10 @@ export class RootOwners {
     for (let position = 0; position < root.fileCount; position += ROWS_AT_ONCE) {
       await this.#write(() => this.#copyFiles.run(staged, root.id, position, ROWS_AT_ONCE))
     }
-    return staged
+    // Rows of a root that is held until now were all there. Otherwise the copy may lack some.
+    if (this.rootOf(hold)?.id === root.id) return staged
+    await this.#write(() => this.#roots.abandon(staged))
+    return null
   }
 
   /**

@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { ReachWalker } from '../../src/content/reach-walk.ts'
 import { Holds } from '../../src/ledger/holds.ts'
 import { PUBLIC } from '../../src/ledger/possessor.ts'
+import { type ReachWalk, STAGE } from '../../src/ledger/reach-walks.ts'
 import { RootOwners } from '../../src/ledger/root-owners.ts'
 import { WriteQueue } from '../../src/storage/write-queue.ts'
 import { leaf, randomFile } from '../pins/fetches/support/dags.ts'
@@ -110,6 +111,39 @@ describe('the only hold on a public root', () => {
     }))
 })
 
+describe('a root that becomes private during a walk', () => {
+  /** Steps walks until one is in a stage. Returns it as the next step would read it. */
+  async function until(parts: ContentParts, stage: number): Promise<ReachWalk> {
+    for (let next = parts.reach.next(0); next !== undefined; next = parts.reach.next(0)) {
+      if (next.stage === stage) return next
+      await step(parts, next)
+    }
+    throw new Error('no walk has reached the stage')
+  }
+  const step = (parts: ContentParts, walk: ReachWalk) =>
+    new ReachWalker(parts.reach, () => parts.store).step(walk, new AbortController().signal)
+  const takeDown = (parts: ContentParts) =>
+    parts.withheld.apply([{ multihash: inner?.cid.multihash.bytes ?? new Uint8Array(), status: 410, carried: [] }])
+
+  test.each([
+    ['stores ways', STAGE.note],
+    ['ends', STAGE.end],
+  ])('is closed if the walk %s meanwhile', (_, stage) =>
+    withContentParts(async parts => {
+      const rootId = await stored(parts, 'mine')
+      await takeDown(parts)
+      let walk = await until(parts, stage)
+      if (stage === STAGE.end) await step(parts, walk)
+      walk = parts.reach.next(0) ?? walk
+      ownersOf(parts).give('mine', OWN)
+      // A step that has read the walk before.
+      await step(parts, walk)
+      await walked(parts)
+      expect(waysOf(parts, rootId).toSorted()).toEqual([1_000, 1_410])
+    }),
+  )
+})
+
 describe('one of several holds on a public root', () => {
   test('moves to a copy, and back to the public root', () =>
     withContentParts(async parts => {
@@ -143,5 +177,18 @@ describe('one of several holds on a public root', () => {
       const state = parts.database.prepare<[number], { state: string }>('SELECT state FROM roots WHERE id = ?')
       expect(state.get(staged)?.state).toBe('dropped')
       expect(await owners.copy('none', OWN, 0)).toBeNull()
+    }))
+
+  test('has no copy if it leaves the root while the copy is made', () =>
+    withContentParts(async parts => {
+      await stored(parts, 'mine')
+      await stored(parts, 'theirs')
+      const copying = ownersOf(parts).copy('mine', OWN, 0)
+      await parts.ledger.release('mine')
+      expect(await copying).toBeNull()
+      const staged = parts.database.prepare<[], { count: number }>(
+        "SELECT COUNT(*) AS count FROM roots WHERE state = 'staging'",
+      )
+      expect(staged.get()?.count).toBe(0)
     }))
 })

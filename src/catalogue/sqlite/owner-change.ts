@@ -43,7 +43,8 @@ function changed(
   const row = table.get(id)
   if (row === undefined || row.accountId !== accountId || (row.expiresAt !== null && row.expiresAt <= now)) return null
   if (row.owner === owner) return row
-  if (row.rootId === null) throw stillAwaited()
+  // Without its hold, a record waits for a reconciliation.
+  if (row.rootId === null || owners.rootOf(id) === undefined) throw stillAwaited()
   const rootId = owners.give(id, owner)
   return rootId === null ? 'copy' : table.setOwner(id, owner, rootId)
 }
