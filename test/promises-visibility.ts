@@ -297,4 +297,32 @@ export const visibilityPromises: readonly KeptPromise[] = [
     replace: "asked ? checkedVisibility(asked) : 'public'",
     test: changes('has a default visibility for records'),
   },
+  {
+    promise: 'a change of the visibility copies only a root that its record keeps meanwhile',
+    file: 'src/ledger/root-owners.ts',
+    find: 'if (this.rootOf(hold)?.id === root.id) return staged',
+    replace: 'if (staged > 0) return staged',
+    test: ways('has no copy of a root that it leaves'),
+  },
+  {
+    promise: 'a record without its hold keeps no writer busy',
+    file: 'src/catalogue/sqlite/owner-change.ts',
+    find: 'row.rootId === null || owners.rootOf(id) === undefined',
+    replace: 'row.rootId === null',
+    test: { file: 'test/catalogue/owner-change.test.ts', name: 'a record that has lost its hold keeps' },
+  },
+  {
+    promise: 'a step of a walk that has read another owner stores no ways',
+    file: 'src/ledger/reach-walks.ts',
+    find: 'this.#isUnchanged.get(rootId, stage, place, owner) === undefined ? otherwise : work()',
+    replace: 'rootId < 0 ? otherwise : work()',
+    test: ways('is closed if the walk'),
+  },
+  {
+    promise: 'a walk that ends keeps the takedowns of a root that becomes private',
+    file: 'src/ledger/root-owners.ts',
+    find: 'stage = CASE stage WHEN ${STAGE.end} THEN ${STAGE.close} ELSE stage END',
+    replace: 'stage = CASE stage WHEN ${STAGE.end} THEN ${STAGE.note} ELSE stage END',
+    test: ways('is closed if the walk'),
+  },
 ]

@@ -80,7 +80,7 @@ export class RootOwners {
     for (let position = 0; position < root.fileCount; position += ROWS_AT_ONCE) {
       await this.#write(() => this.#copyFiles.run(staged, root.id, position, ROWS_AT_ONCE))
     }
-    // Rows of a root that is held until now were all there. Otherwise the copy may lack some.
+    // A root that is held until now has lost no row. Otherwise the copy may lack some.
     if (this.rootOf(hold)?.id === root.id) return staged
     await this.#write(() => this.#roots.abandon(staged))
     return null

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { ACCOUNT, commit, dagOf, recordOf, withCatalogue } from './sqlite-world.ts'
 
-test('a record that has lost its hold keeps its visibility, without an endless attempt', () =>
+test('a record that has lost its hold keeps its visibility', () =>
   withCatalogue(async world => {
     const content = world.open()
     const record = recordOf(dagOf('a'))

@@ -179,7 +179,7 @@ describe('one of several holds on a public root', () => {
       expect(await owners.copy('none', OWN, 0)).toBeNull()
     }))
 
-  test('has no copy if it leaves the root while the copy is made', () =>
+  test('has no copy of a root that it leaves meanwhile', () =>
     withContentParts(async parts => {
       await stored(parts, 'mine')
       await stored(parts, 'theirs')
