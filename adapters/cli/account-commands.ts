@@ -1,5 +1,5 @@
 import { type Account, SCOPES } from '../../src/index.ts'
-import { accountRow, accountTable } from './account-lines.ts'
+import { accountRow, accountTable, newAccountLines } from './account-lines.ts'
 import type { GivenTo } from './all-commands.ts'
 import { missingFlag } from './arguments.ts'
 import { consoleUrl, passwordLinkUrl } from './console-url.ts'
@@ -14,7 +14,8 @@ export async function createAccount(given: GivenTo<'account create'>, env: Envir
   return withAccounts(given.flags, env, async ({ accounts, keys }) => {
     const account = await accounts.create({ email, plan, name })
     const { secret } = await keys.create(account.id, { name: 'default', scopes: SCOPES })
-    printJson({ account: presentAccount(account), key: secret })
+    if (terminalColumns() === null || given.flags.json) printJson({ account: presentAccount(account), key: secret })
+    else print(newAccountLines({ ...presentAccount(account), key: secret }))
   })
 }
 

@@ -16,6 +16,17 @@ export function accountTable(rows: readonly JsonObject[], { withHeader }: { with
   return formatTable(withHeader ? [header, ...cells] : cells, withUsage ? new Set([3, 4]) : new Set())
 }
 
+/** Formats a new account with its key, which nobody can see again. */
+export function newAccountLines({ email, id, plan, key }: Record<'email' | 'id' | 'plan' | 'key', string>): string {
+  const rows = [
+    ['account', email],
+    ['plan', plan],
+    ['id', id],
+    ['key', key],
+  ]
+  return `${formatTable(rows)}\nSave the key: it is not shown again.`
+}
+
 function accountCells(row: JsonObject, withUsage: boolean): string[] {
   const usage = objectIn(row, 'usage')
   return [

@@ -1,4 +1,4 @@
-import { type CommandSpec, DIRECTORY_FLAGS, type FlagTable } from './command-spec.ts'
+import { type CommandSpec, DIRECTORY_FLAGS, type FlagTable, TERMINAL_JSON } from './command-spec.ts'
 
 const NEW_PLAN = { value: 'PLAN', about: 'free, premium, unlimited, or a configured plan', required: true } as const
 const ACCOUNT_FLAGS = {
@@ -10,11 +10,13 @@ const ONE_ACCOUNT = { ...ACCOUNT_FLAGS, ...DIRECTORY_FLAGS } as const satisfies 
 export const ACCOUNT_COMMANDS = {
   'account create': {
     about: 'Create an account with an API key',
-    text: 'Creates an account and prints it as JSON. Its key has every scope and is shown only once.',
+    text: `Creates an account, and prints it with a key of every scope, which is shown only once: a table on a terminal, otherwise
+JSON.`,
     flags: {
       email: { value: 'EMAIL', about: 'email of the account', required: true },
       plan: NEW_PLAN,
       name: { value: 'NAME', about: 'display name' },
+      ...TERMINAL_JSON,
       ...DIRECTORY_FLAGS,
     },
   },
@@ -22,7 +24,7 @@ export const ACCOUNT_COMMANDS = {
     about: 'List all accounts',
     text: `Lists all accounts, oldest first: a table on a terminal, otherwise one JSON object per line. "holdfast accounts" also
 shows the usage of each account.`,
-    flags: { json: { about: 'print JSON on a terminal as well' }, ...DIRECTORY_FLAGS },
+    flags: { ...TERMINAL_JSON, ...DIRECTORY_FLAGS },
   },
   'account set-plan': {
     about: 'Change the plan of an account',

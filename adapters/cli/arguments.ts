@@ -76,8 +76,12 @@ function parse(args: readonly string[], options: Record<string, ParseArgsOptionD
   } catch (error) {
     // Shows only the first sentence of Node's message. Node appends advice, sometimes on further lines.
     const message = error instanceof Error ? error.message : String(error)
-    const [, unknown] = /^Unknown option '--([^']+)'/.exec(message) ?? []
-    if (unknown === undefined) throw grammarError(message.split(/\.\s|\n/, 1)[0] ?? message)
-    throw grammarError(`unknown flag --${unknown}${suggestion(unknown, [...Object.keys(options), 'help'], '--')}`)
+    const [, dashes = '', flag = ''] = /^(?:Unknown option|Option) '(--?)([^\s'=]+)/.exec(message) ?? []
+    if (message.startsWith('Unknown')) {
+      const names = dashes === '--' ? [...Object.keys(options), 'help'] : []
+      throw grammarError(`unknown flag ${dashes}${flag}${suggestion(flag, names, '--')}`)
+    }
+    if (message.includes('does not take')) throw grammarError(`--${flag} takes no value`)
+    throw grammarError(flag === '' ? (message.split(/\.\s|\n/, 1)[0] ?? message) : `--${flag} needs a value`)
   }
 }

@@ -5,9 +5,12 @@ import { ALIASES, COMMAND_TABLE, type CommandName, type GivenTo, GROUPS, isComma
 import { readArguments, usageError } from './arguments.ts'
 import { COMMANDS, type Command } from './commands.ts'
 import { describeError, isRefusal } from './failure.ts'
+import { inOurWords, withOurFlags } from './habits.ts'
 import { helpOf } from './help.ts'
 import { print } from './output.ts'
 import type { Environment } from './settings.ts'
+
+const VERSION_WORDS = ['--version', 'version', '-v', '-V']
 
 /**
  * Runs a command. Prints its error, if any, as one line to standard error.
@@ -16,14 +19,14 @@ import type { Environment } from './settings.ts'
 export async function runCommandLine(args: readonly string[], env: Environment): Promise<number> {
   let help = 'holdfast --help'
   try {
-    if (args.length === 1 && (args[0] === '--version' || args[0] === 'version')) {
+    if (args.length === 1 && VERSION_WORDS.includes(args[0] ?? '')) {
       print(VERSION)
       return 0
     }
     const { topic, rest } = findTopic(args.length === 0 ? ['--help'] : args)
     if (topic !== '') help = `holdfast ${topic} --help`
     if (wantsHelp(rest)) print(helpOf(topic))
-    else if (isCommand(topic)) await runCommand(topic, rest, env)
+    else if (isCommand(topic)) await runCommand(topic, withOurFlags(topic, rest), env)
     else throw unknownCommand(topic, rest, help)
     return 0
   } catch (error) {
@@ -48,7 +51,8 @@ function findTopic([first = '', ...others]: readonly string[]): { topic: string;
     const { topic, rest } = findTopic(others)
     return { topic, rest: [...rest, ...(rest.length === 0 ? ['--help'] : [])] }
   }
-  const args = first === '' ? [] : [ALIASES.get(first) ?? first, ...others]
+  const [word = '', ...words] = inOurWords([first, ...others])
+  const args = word === '' ? [] : [ALIASES.get(word) ?? word, ...words]
   for (const length of [2, 1]) {
     const name = args.slice(0, length).join(' ')
     if (isCommand(name) || GROUPS.has(name)) return { topic: name, rest: args.slice(length) }

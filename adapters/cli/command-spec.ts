@@ -94,6 +94,11 @@ export const DIRECTORY_FLAGS = {
   config: CONFIG,
 } as const satisfies FlagTable
 
+/** Flag of a command that prints a table on a terminal, and JSON otherwise. */
+export const TERMINAL_JSON = {
+  json: { about: 'print JSON on a terminal as well' },
+} as const satisfies FlagTable
+
 /** Flags of a command that uses a data directory, and can print JSON. */
 export const JSON_DIRECTORY_FLAGS = { ...DIRECTORY_FLAGS, json: JSON_LINES } as const satisfies FlagTable
 

@@ -4,7 +4,7 @@ import { API_FLAGS, type CommandSpec, type FlagTable } from './command-spec.ts'
 /** Flags that say where and how long content is kept. */
 const PLACE_FLAGS = {
   cluster: { value: 'ID', about: "cluster (default: the account's)" },
-  timelock: { value: 'TIME', about: 'expiry, such as 2030-12-31T23:59:59Z (default: never)' },
+  timelock: { value: 'TIME', about: 'expiry, such as 7d, 12h or 2030-12-31T23:59:59Z (default: never)' },
   private: { about: "only the account may read the content (default: as the account's settings say)" },
 } as const satisfies FlagTable
 const ONE_CID = { usage: 'CID', what: 'a CID', min: 1, max: 1 } as const

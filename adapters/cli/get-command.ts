@@ -1,12 +1,13 @@
 import { basename, dirname, join } from 'node:path'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
-import { shownText, textOfUnicode, textOfUri } from '../../src/domain/byte-text.ts'
+import { shownText, textOfUnicode } from '../../src/domain/byte-text.ts'
 import { isHoldfastError } from '../../src/domain/errors.ts'
 import type { HoldfastClient } from '../client/index.ts'
 import type { GivenTo } from './all-commands.ts'
 import { withApi } from './api-command.ts'
 import { usageError } from './arguments.ts'
+import { namesOf } from './content-words.ts'
 import { print, printJson } from './output.ts'
 import { countOf, formatBytes, printable } from './printed-text.ts'
 import type { Environment } from './settings.ts'
@@ -77,27 +78,4 @@ export function cat(given: GivenTo<'cat'>, env: Environment): Promise<void> {
 
 async function fileAt(client: HoldfastClient, place: string): Promise<AsyncIterable<Uint8Array>> {
   return (await client.content.file(place)).stream
-}
-
-/**
- * Splits `CID/path`, `/ipfs/CID/path`, `ipfs://CID/path` or a URL of content into the CID and the names. A gateway
- * names the CID in the path of its URLs, or in their host.
- * @throws HoldfastError `VALIDATION` for any other URL
- */
-function namesOf(word: string): string[] {
-  if (!/^https?:/i.test(word)) return namesIn(textOfUnicode(word.replace(/^(ipfs:\/\/|\/ipfs\/)/, '')))
-  const { pathname, hostname } = URL.canParse(word) ? new URL(word) : { pathname: '', hostname: '' }
-  const [, inHost] = /^(\w+)\.ipfs\./.exec(hostname) ?? []
-  const [, ...inPath] = pathname.split('/ipfs/')
-  const names = namesIn(inHost === undefined ? inPath.join('/ipfs/') : inHost + pathname)
-  try {
-    if (names.length > 0) return namesIn(names.map(textOfUri).join('/'))
-  } catch {
-    // The URL has an invalid escape. The error below names the URL.
-  }
-  throw usageError(`${word} is not a URL of content, which has /ipfs/CID in its path`)
-}
-
-function namesIn(place: string): string[] {
-  return place.split('/').filter(name => name !== '')
 }

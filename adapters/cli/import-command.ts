@@ -5,6 +5,7 @@ import type { Car, CarRoot, HoldfastClient } from '../client/index.ts'
 import type { GivenTo } from './all-commands.ts'
 import { withApi } from './api-command.ts'
 import { usageError } from './arguments.ts'
+import { timelockOf } from './content-words.ts'
 import { type ExportSection, readExport, restoreExport } from './import-export.ts'
 import { fileSource, type LocalFile, unreadable } from './local-files.ts'
 import { print, printJson } from './output.ts'
@@ -31,7 +32,7 @@ export function importCar(given: GivenTo<'import'>, env: Environment): Promise<v
       answer = await client.files.importCar(fileSource(car), {
         name: (flags.name ?? car.path).replace(/\.car$/i, ''),
         cluster: flags.cluster,
-        timelock: flags.timelock,
+        timelock: timelockOf(flags.timelock),
         visibility,
         allowPartial: flags['allow-partial'],
         onProgress: bytes => bar.update(bytes),

@@ -3,6 +3,7 @@ import type { Edit, HoldfastClient, Job, JobFilter } from '../client/index.ts'
 import type { GivenTo } from './all-commands.ts'
 import { withApi } from './api-command.ts'
 import { splitList, usageError } from './arguments.ts'
+import { timelockOf } from './content-words.ts'
 import { metaFlag } from './meta-flag.ts'
 import { print, printJson } from './output.ts'
 import { countOf, formatTable } from './printed-text.ts'
@@ -99,7 +100,7 @@ function editOf({ find, replace, prefix, suffix, timelock, cluster, visibility }
     const rename = Object.entries({ find, replace, prefix, suffix }).filter(([, text]) => text !== undefined)
     edits.push({ rename: Object.fromEntries(rename) })
   }
-  if (timelock !== undefined) edits.push({ timelock: timelock === 'never' ? null : timelock })
+  if (timelock !== undefined) edits.push({ timelock: timelock === 'never' ? null : timelockOf(timelock) })
   if (cluster !== undefined) edits.push({ cluster })
   // The server names an unknown visibility.
   if (visibility !== undefined) edits.push({ visibility: visibility as 'public' | 'private' })

@@ -2,7 +2,9 @@ import { randomBytes } from 'node:crypto'
 import type { ApiKey } from '../../src/index.ts'
 import type { GivenTo } from './all-commands.ts'
 import { splitList } from './arguments.ts'
-import { isoTime, printJson } from './output.ts'
+import { timelockOf } from './content-words.ts'
+import { keyTable } from './key-lines.ts'
+import { isoTime, print, printJson, terminalColumns } from './output.ts'
 import type { Environment } from './settings.ts'
 import { findAccount, presentAccount, withAccounts } from './with-accounts.ts'
 
@@ -17,7 +19,7 @@ export async function createKey(given: GivenTo<'key create'>, env: Environment):
     maxUses: flags['max-uses'],
     maxBytes: flags['max-bytes'],
     cluster: flags.cluster,
-    timelock: flags.timelock,
+    timelock: timelockOf(flags.timelock),
     expiresInSeconds: flags['expires-in-seconds'],
   }
   return withAccounts(flags, env, async handle => {
@@ -48,7 +50,8 @@ export async function listKeys(given: GivenTo<'key list'>, env: Environment): Pr
       expiresAt: isoTime(times.expiresAt),
       ...(upload === null ? {} : { ...grantOf({ upload }), uses }),
     }))
-    printJson({ account: presentAccount(account), keys: rows })
+    if (terminalColumns() === null || flags.json) printJson({ account: presentAccount(account), keys: rows })
+    else print(keyTable(rows))
   })
 }
 

@@ -1,4 +1,4 @@
-import { type CommandSpec, DIRECTORY_FLAGS, type FlagTable } from './command-spec.ts'
+import { type CommandSpec, DIRECTORY_FLAGS, type FlagTable, TERMINAL_JSON } from './command-spec.ts'
 
 const OF_ACCOUNT = {
   account: { value: 'ACCOUNT', about: 'email or id', required: true },
@@ -29,7 +29,7 @@ export const KEY_COMMANDS = {
       cluster: { value: 'ID', about: 'cluster of the uploads (default: that of the account)' },
       timelock: {
         value: 'TIME',
-        about: 'expiry of the uploads, such as 2030-01-31T12:00:00Z (default: never)',
+        about: 'expiry of the uploads, such as 7d or 2030-01-31T12:00:00Z (default: never)',
       },
       'expires-in-seconds': { value: 'N', least: 0, about: 'lifetime of the token, 604,800 at most (default 3,600)' },
     },
@@ -41,7 +41,7 @@ export const KEY_COMMANDS = {
   },
   'key list': {
     about: 'List the keys of an account',
-    text: 'Prints the API keys of an account as JSON, oldest first, without secrets.',
-    flags: { ...OF_ACCOUNT, uploads: { about: 'list upload tokens instead' }, ...DIRECTORY_FLAGS },
+    text: 'Lists the API keys of an account without secrets, oldest first: a table on a terminal, otherwise JSON.',
+    flags: { ...OF_ACCOUNT, uploads: { about: 'list upload tokens instead' }, ...TERMINAL_JSON, ...DIRECTORY_FLAGS },
   },
 } as const satisfies Record<string, CommandSpec>

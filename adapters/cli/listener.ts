@@ -1,6 +1,14 @@
 import type { AddressInfo, Server } from 'node:net'
 import { HoldfastError } from '../../src/domain/errors.ts'
 
+/** Reasons in place of Node's codes. */
+const REASONS = new Map([
+  ['EADDRINUSE', 'another program uses the port: stop that program, or choose another port'],
+  ['EACCES', 'this user may not use the port: choose one from 1024 on'],
+  ['EADDRNOTAVAIL', 'this machine does not have the address: choose another'],
+  ['ENOTFOUND', 'the host name is unknown: choose another'],
+])
+
 /**
  * Makes a server listen. Returns the port.
  * @param port port to listen on; 0 for any free port
@@ -9,11 +17,21 @@ import { HoldfastError } from '../../src/domain/errors.ts'
 export async function listen(server: Server, host: string, port: number): Promise<number> {
   await new Promise<void>((resolve, reject) => {
     server.once('error', cause => {
-      reject(new HoldfastError('UNAVAILABLE', `cannot listen on ${host}:${port}: ${cause.message}`, { cause }))
+      reject(cannotListen(`${host}:${port}`, '--host and --port', cause))
     })
     server.listen(port, host, resolve)
   })
   return (server.address() as AddressInfo).port
+}
+
+/**
+ * Creates the error `UNAVAILABLE` for an address.
+ * @param settings flags or variables that choose the address
+ */
+export function cannotListen(address: string, settings: string, cause: NodeJS.ErrnoException): HoldfastError {
+  const reason = REASONS.get(cause.code ?? '')
+  const problem = reason === undefined ? cause.message : `${reason} with ${settings}`
+  return new HoldfastError('UNAVAILABLE', `cannot listen on ${address}: ${problem}`, { cause })
 }
 
 export function localUrl(host: string, port: number): string {

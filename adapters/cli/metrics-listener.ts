@@ -1,5 +1,5 @@
-import { HoldfastError } from '../../src/domain/errors.ts'
 import { createMetricsServer, type MeasuredEngine, type PrometheusMetrics } from '../node-http/index.ts'
+import { cannotListen } from './listener.ts'
 
 export interface MetricsAddress {
   host: string
@@ -17,9 +17,7 @@ export async function listenForMetrics(
   const server = createMetricsServer(engine, metrics)
   await new Promise<void>((resolve, reject) => {
     server.once('error', cause => {
-      reject(
-        new HoldfastError('UNAVAILABLE', `cannot listen on ${host}:${port} for metrics: ${cause.message}`, { cause }),
-      )
+      reject(cannotListen(`${host}:${port} for metrics`, 'HOLDFAST_METRICS_LISTEN', cause))
     })
     server.listen(port, host, resolve)
   })

@@ -25,7 +25,7 @@ import { usageError } from './arguments.ts'
 import { writeCompiled } from './compile-cache.ts'
 import { consoleUrl, passwordLinkUrl } from './console-url.ts'
 import { checkDescriptors } from './descriptors.ts'
-import { listen, localUrl, urlHost } from './listener.ts'
+import { cannotListen, listen, localUrl, urlHost } from './listener.ts'
 import { LogLines } from './log-lines.ts'
 import { listenForMetrics } from './metrics-listener.ts'
 import { print } from './output.ts'
@@ -207,7 +207,10 @@ async function openGateway(
       lacking: null,
     }
   } catch (err) {
-    if (isGatewayPortGiven) throw err
+    if (isGatewayPortGiven) {
+      const { cause } = err as Error
+      throw cause instanceof Error ? cannotListen(`${host}:${gatewayPort}`, '--gateway-port', cause) : err
+    }
     return { readers: null, lacking: { err } }
   }
 }

@@ -1,21 +1,22 @@
 import type { Status } from '../client/index.ts'
 import type { GivenTo } from './all-commands.ts'
 import { listOf, numberOf, textOf, withApi } from './api-command.ts'
+import { cidIn } from './content-words.ts'
 import { print, printJson } from './output.ts'
 import { countOf, formatBytes, formatTable } from './printed-text.ts'
 import type { Environment } from './settings.ts'
 
 export function status(given: GivenTo<'status'>, env: Environment): Promise<void> {
-  return withApi(given, env, async ({ client, flags, words: [cid = ''], json }) => {
-    const answer = await client.pins.status(cid, { cluster: flags.cluster })
+  return withApi(given, env, async ({ client, flags, words: [word = ''], json }) => {
+    const answer = await client.pins.status(cidIn(word), { cluster: flags.cluster })
     if (json) printJson(answer)
     else print(formatTable(linesOf(answer).filter(([, value]) => value !== '')))
   })
 }
 
 export function remove(given: GivenTo<'rm'>, env: Environment): Promise<void> {
-  return withApi(given, env, async ({ client, flags, words: [cid = ''], json }) => {
-    const answer = await client.pins.remove(cid, { cluster: flags.cluster })
+  return withApi(given, env, async ({ client, flags, words: [word = ''], json }) => {
+    const answer = await client.pins.remove(cidIn(word), { cluster: flags.cluster })
     if (json) printJson(answer)
     else print(`${answer.cid}  removed`)
   })

@@ -3,6 +3,7 @@ import type { Cluster, Directory, HoldfastClient, Upload } from '../client/index
 import type { GivenTo } from './all-commands.ts'
 import { withApi } from './api-command.ts'
 import { missingFlag, usageError } from './arguments.ts'
+import { timelockOf } from './content-words.ts'
 import { describeError } from './failure.ts'
 import { fileSource, type LeftOut, type LocalContent, readLocalContent } from './local-files.ts'
 import { metaFlag } from './meta-flag.ts'
@@ -22,7 +23,7 @@ export function upload(given: GivenTo<'upload'>, env: Environment): Promise<void
   return withApi(given, env, async ({ client, flags, words: paths, json }) => {
     const meta = metaFlag(flags.meta)
     if (paths.length > 1 && flags.name !== undefined) throw usageError('--name requires a single upload')
-    const urlOf = contentUrls(client)
+    const linkOf = links(client)
     const reading = {
       followLinks: flags['follow-symlinks'],
       preserveMode: flags['preserve-mode'],
@@ -36,7 +37,7 @@ export function upload(given: GivenTo<'upload'>, env: Environment): Promise<void
         const leftOut = content?.leftOut ?? []
         if (!json) reportSkipped(path, leftOut)
         const answer = await uploadContent(client, content, flags, meta)
-        const url = json || terminalColumns() !== null ? await urlOf(answer) : null
+        const url = json || terminalColumns() !== null ? await linkOf(answer) : null
         if (json) printJson({ path, ...answer, url, ...(content?.isDirectory && { leftOut }) })
         else print(`${answer.cid}  ${printable(path)}${url === null ? '' : `\n  ${url}`}`)
         if (leftOut.some(({ what }) => what !== 'an empty directory')) incomplete += 1
@@ -62,11 +63,11 @@ async function uploadContent(
   if (called === undefined) throw missingFlag('name')
   const total = local === null ? null : local.files.reduce((sum, { size }) => sum + size, 0)
   const bar = new ProgressBar(printable(called), total)
-  const { cluster, timelock } = flags
+  const timelock = timelockOf(flags.timelock)
   const visibility = await privateOf(client, flags.private)
   const options = {
     name: called,
-    cluster,
+    cluster: flags.cluster,
     timelock,
     visibility,
     meta,
@@ -82,12 +83,13 @@ async function uploadContent(
 }
 
 /**
- * Returns a function that builds the link to an upload at its cluster's gateway, or null if the key may not list
- * clusters.
+ * Returns a function that returns the link to an upload. If the server sends none, the function asks for the gateway of
+ * the cluster, and returns null if the key may not list clusters.
  */
-function contentUrls(client: HoldfastClient): (upload: Upload) => Promise<string | null> {
+function links(client: HoldfastClient): (upload: Upload) => Promise<string | null> {
   let clusters: Promise<Cluster[]> | undefined
-  return async ({ cid, clusterId }) => {
+  return async ({ url, cid, clusterId }) => {
+    if (url !== undefined) return url
     clusters ??= client.account.clusters().catch(() => [])
     const [gateway] = (await clusters).find(({ id }) => id === clusterId)?.gateways ?? []
     return gateway === undefined ? null : gateway.publicUrl + cid

@@ -18,6 +18,8 @@ export interface Upload {
   visibility: 'public' | 'private'
   /** Another record keeps the content of this private one public. */
   publicElsewhere?: true
+  /** Link to public content, in answers to uploads. Servers before 0.4.0 send none. */
+  url?: string
 }
 
 /** A file of a directory. */

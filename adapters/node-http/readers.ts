@@ -130,7 +130,8 @@ class ReaderPool implements Readers {
     if (!this.#sharesPort) return void (await this.#serve({ exclusive: true }))
     if (isSoleListener(await this.#serve({ reusePort: true }))) return
     await this.stop(0)
-    throw this.#cannotListen('another program listens on the port')
+    const reason = 'another program listens on the port'
+    throw this.#cannotListen(reason, Object.assign(new Error(reason), { code: 'EADDRINUSE' }))
   }
 
   async #serve(how: ListenOptions): Promise<Server> {
@@ -156,7 +157,7 @@ class ReaderPool implements Readers {
     server.once('close', () => this.#fronts.delete(server))
   }
 
-  #cannotListen(reason: string, cause?: Error): HoldfastError {
+  #cannotListen(reason: string, cause: Error): HoldfastError {
     return new HoldfastError('UNAVAILABLE', `cannot listen on ${this.#host}:${this.port}: ${reason}`, { cause })
   }
 

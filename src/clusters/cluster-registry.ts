@@ -70,7 +70,7 @@ export class ClusterRegistry {
     ]
     this.#readers = new Map(readers.flatMap(([id, reader]) => (reader === null ? [] : [[id, reader]])))
     this.#external = options.external ?? new Set()
-    this.#gatewayUrl = options.gatewayUrl
+    this.#gatewayUrl = gatewayBase(options.gatewayUrl)
   }
 
   /** Backend on which uploads are staged until their cluster is known. */
@@ -85,7 +85,7 @@ export class ClusterRegistry {
 
   /** Call this when the public URL of this node's gateway is known. */
   setGatewayUrl(url: string): void {
-    this.#gatewayUrl = url
+    this.#gatewayUrl = gatewayBase(url)
   }
 
   get defaultCluster(): string {
@@ -109,6 +109,12 @@ export class ClusterRegistry {
         const configured = gateways.length > 0 ? gateways : [own]
         return { id, label, region, country, gateways: configured.map(presentGateway) }
       })
+  }
+
+  /** Returns the URL of content at the first gateway of its cluster. */
+  urlOf({ cid, clusterId }: { cid: string; clusterId: string }): string {
+    const [first] = this.#definitions.get(clusterId)?.gateways ?? []
+    return (first === undefined ? this.#gatewayUrl : gatewayBase(first.publicUrl)) + cid
   }
 
   /**

@@ -5,6 +5,7 @@ import { VISIBILITIES } from '../domain/visibility.ts'
 import type { DirectoryOutcome, PinRecord } from '../pins/pin-types.ts'
 import { bytes, cid, clusterId, count, instant, text } from './answer-fields.ts'
 import type { Shown } from './contract-route.ts'
+import type { Clusters } from './services.ts'
 
 export const state = Type.Enum(['queued', 'pinning', 'pinned', 'failed'])
 export const shownName = Type.String({ description: 'the custom, original or own name; the CID without one' })
@@ -32,6 +33,11 @@ export const uploadFields = {
     Type.Literal(true, { description: 'another record keeps the content of this private one public' }),
   ),
 }
+/** Fields of an uploaded record. */
+export const uploadedFields = {
+  ...uploadFields,
+  url: Type.String({ description: 'link to the content at the first gateway of its cluster' }),
+}
 export const nameFields = { originalName: orNull(text), customName: orNull(text) }
 export const pinFields = {
   ...uploadFields,
@@ -51,7 +57,7 @@ export const dagFields = {
   total_size: bytes,
 }
 
-export const Upload = Type.Object(uploadFields, { title: 'Upload' })
+export const Upload = Type.Object(uploadedFields, { title: 'Upload' })
 export const Pin = Type.Object(pinFields, { title: 'Pin' })
 export const Dag = Type.Object(dagFields, { title: 'Dag' })
 
@@ -60,7 +66,7 @@ export function shownNameOf({ name, cid }: PinRecord, path: string | null = null
   return name ?? path?.slice(path.lastIndexOf('/') + 1) ?? cid
 }
 
-export function presentUpload(record: PinRecord): Shown<typeof Upload> {
+export function presentUpload(record: PinRecord): Omit<Shown<typeof Upload>, 'url'> {
   return {
     cid: record.cid,
     clusterId: record.clusterId,
@@ -74,6 +80,10 @@ export function presentUpload(record: PinRecord): Shown<typeof Upload> {
     visibility: record.visibility,
     ...(record.publicElsewhere && { publicElsewhere: true as const }),
   }
+}
+
+export function presentUploaded(record: PinRecord, clusters: Pick<Clusters, 'urlOf'>): Shown<typeof Upload> {
+  return { ...presentUpload(record), url: clusters.urlOf(record) }
 }
 
 export function presentPin(record: PinRecord): Shown<typeof Pin> {

@@ -86,7 +86,7 @@ export interface Health {
   /** Notes an answer to a load balancer. */
   probed(isReady: boolean): void
 }
-export type Clusters = Pick<ClusterRegistry, 'allowed' | 'absent'>
+export type Clusters = Pick<ClusterRegistry, 'allowed' | 'absent' | 'urlOf'>
 export type Plans = Pick<PlanCatalogue, 'names' | 'get'>
 export type ServedKeys = Pick<
   KeyService,

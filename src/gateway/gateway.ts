@@ -132,7 +132,7 @@ export function createGateway(dependencies: GatewayDependencies): ApiHandler {
   async function answerHere(request: ApiRequest, paid: Paid): Promise<ApiResponse> {
     if (request.method === 'OPTIONS') return PREFLIGHT
     if (request.method !== 'GET' && request.method !== 'HEAD') {
-      throw methodRefused('content')
+      throw methodRefused(request.path.startsWith('/ipfs/') ? 'content' : 'the gateway, which is not the API,')
     }
     const query = new URLSearchParams(request.query)
     const choice = chooseFormat(query, request.header('accept'))

@@ -47,6 +47,7 @@ export const uploadAudits: readonly Audit[] = [
       assert.equal(made.name, 'dir/né "a".txt')
       assert.equal(made.size, 13)
       assert.match(made.uploadId, /^[\w~.-]+$/)
+      assert.match(made.url, new RegExp(`^https?://.+/ipfs/${made.cid}$`))
     },
   },
   {

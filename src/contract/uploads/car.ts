@@ -8,9 +8,9 @@ import type { CarImportOptions, CarOutcome } from '../../pins/pin-types.ts'
 import { CLUSTER, cid, count, STORING, text } from '../answer-fields.ts'
 import { type ContractRoute, route, type Shown } from '../contract-route.ts'
 import { binary, form, metaOf, targetFields } from '../form-fields.ts'
-import { presentUpload, type Stored, uploadFields } from '../record-fields.ts'
+import { presentUploaded, type Stored, uploadedFields } from '../record-fields.ts'
 import { present, RequestTarget, tokenOf } from '../request-target.ts'
-import type { ServedPins } from '../services.ts'
+import type { Clusters, Services } from '../services.ts'
 import { FileForm } from './file-form.ts'
 import { answerTo, asFile, handingOver } from './hand-over.ts'
 import { checkAnnounced, formOverhead } from './size-limits.ts'
@@ -21,10 +21,10 @@ const CAR_TYPE = 'application/vnd.ipld.car'
 
 const Car = Type.Object(
   {
-    ...uploadFields,
+    ...uploadedFields,
     roots: Type.Array(
       Type.Object({
-        ...uploadFields,
+        ...uploadedFields,
         missing: orNull(Type.Object({ blocks: count, first: cid }, { description: 'only with allowPartial' })),
       }),
       { description: "all roots of the CAR, the answer's own first" },
@@ -66,7 +66,7 @@ const importCar = route({
   ],
   answers: { 200: Car, 201: Car },
   errors: [...STORING, 'FILE_TOO_LARGE', 'DIRECTORY_TOO_LARGE', 'INVALID_CID', 'NOT_OFFERED', 'CONFLICT'],
-  handler: async (context, { pins, uploadSlots, scopes }) => {
+  handler: async (context, { pins, clusters, uploadSlots, scopes }) => {
     const target = new RequestTarget(context)
     const fromNode = context.request.header(NODE_HEADER) !== undefined
     await target.check(pins, context.principal.account.id, fromNode)
@@ -79,8 +79,8 @@ const importCar = route({
     return inUploadSlot(uploadSlots, context, async slot => {
       const given = { ...options, signal: slot.signal }
       return type === CAR_TYPE
-        ? answerTo(await pins.importCar(slot.body, given), presentCar)
-        : importForm(pins, context, { target, slot, options: given })
+        ? answerTo(await pins.importCar(slot.body, given), presentCar(clusters))
+        : importForm({ pins, clusters }, context, { target, slot, options: given })
     })
   },
 })
@@ -88,7 +88,7 @@ const importCar = route({
 export const carRoutes: readonly ContractRoute[] = [importCar]
 
 async function importForm(
-  pins: ServedPins,
+  { pins, clusters }: Pick<Services, 'pins' | 'clusters'>,
   context: AuthenticatedContext,
   { target, slot, options }: { target: RequestTarget; slot: SlottedUpload; options: CarImportOptions },
 ): Promise<Stored<Shown<typeof Car>> | ApiResponse> {
@@ -108,18 +108,18 @@ async function importForm(
     const name = present(file.filename?.replace(/\.car$/i, ''))
     const given = { ...options, ...fields(), name: options.name ?? name, late }
     const handOver = handingOver(context, { target, fields: parts.fields, slot }, asFile(file))
-    return answerTo(await pins.importCar(file.content, given, handOver), presentCar)
+    return answerTo(await pins.importCar(file.content, given, handOver), presentCar(clusters))
   } finally {
     await parts.close()
   }
 }
 
-/** Builds the response: the record of the first root, then the records of all roots. */
-function presentCar({ record, roots }: CarOutcome): Shown<typeof Car> {
-  return {
-    ...presentUpload(record),
-    roots: roots.map(({ record: one, missing }) => ({ ...presentUpload(one), missing })),
-  }
+/** Returns a function that builds the response: the record of the first root, then the records of all roots. */
+function presentCar(clusters: Clusters): (outcome: CarOutcome) => Shown<typeof Car> {
+  return ({ record, roots }) => ({
+    ...presentUploaded(record, clusters),
+    roots: roots.map(({ record: one, missing }) => ({ ...presentUploaded(one, clusters), missing })),
+  })
 }
 
 function optionsOf(context: AuthenticatedContext, target: RequestTarget, overhead: number): CarImportOptions {

@@ -8,8 +8,17 @@ import { CLUSTER, STORING, text } from '../answer-fields.ts'
 import { identifier, optional, optionalMeta } from '../body-reader.ts'
 import { type ContractRoute, json, route, type Shown } from '../contract-route.ts'
 import { binary, type FormFields, form, metaOf, targetFields } from '../form-fields.ts'
-import { dagFields, optionalVisibility, presentDag, presentUpload, stored, Upload } from '../record-fields.ts'
+import {
+  dagFields,
+  optionalVisibility,
+  presentDag,
+  presentUploaded,
+  stored,
+  Upload,
+  uploadedFields,
+} from '../record-fields.ts'
 import { present, RequestTarget, tokenOf } from '../request-target.ts'
+import type { Clusters } from '../services.ts'
 import { DirectoryForm } from './directory-form.ts'
 import { FileForm, wholeFileForm } from './file-form.ts'
 import { answerTo, asFile, handingOver } from './hand-over.ts'
@@ -22,7 +31,7 @@ const ATTRIBUTES =
 /** Up to this size, a form is read as a whole, because streaming a small form costs more. */
 const SMALL_FORM_BYTES = 64 * 1024
 
-const Directory = Type.Object({ message: text, ...dagFields }, { title: 'Directory' })
+const Directory = Type.Object({ message: text, ...dagFields, url: uploadedFields.url }, { title: 'Directory' })
 
 const upload = route({
   method: 'POST',
@@ -40,7 +49,7 @@ const upload = route({
   forms: [form(Type.Object({ file: binary, ...targetFields }))],
   answers: { 200: Upload, 201: Upload },
   errors: [...STORING, 'FILE_TOO_LARGE'],
-  handler: async (context, { pins, uploadSlots, scopes }) => {
+  handler: async (context, { pins, clusters, uploadSlots, scopes }) => {
     const { request, principal } = context
     const target = new RequestTarget(context)
     await target.check(pins, principal.account.id)
@@ -58,7 +67,7 @@ const upload = route({
         const { file, fields } = wholeFileForm(arrived ?? (await whole(body)), request.header('content-type'))
         const options = { ...upload, ...file.attributes, ...targetOf(target, fields), name: present(file.filename) }
         const handOver = handingOver(context, { target, fields, slot }, asFile(file))
-        return answerTo(await pins.upload(file.bytes, options, handOver), presentFile)
+        return answerTo(await pins.upload(file.bytes, options, handOver), presentFile(clusters))
       }
       const parts = new FileForm({ header: name => request.header(name), body })
       try {
@@ -75,7 +84,7 @@ const upload = route({
           },
         }
         const handOver = handingOver(context, { target, fields: parts.fields, slot }, asFile(file))
-        return answerTo(await pins.upload(file.content, options, handOver), presentFile)
+        return answerTo(await pins.upload(file.content, options, handOver), presentFile(clusters))
       } finally {
         await parts.close()
       }
@@ -99,7 +108,7 @@ const uploadDirectory = route({
   forms: [form(Type.Object({ files: Type.Array(binary), dirName: Type.Optional(Type.String()), ...targetFields }))],
   answers: { 200: Directory, 201: Directory },
   errors: [...STORING, 'FILE_TOO_LARGE', 'DIRECTORY_TOO_LARGE', 'INVALID_PATH'],
-  handler: async (context, { pins, uploadSlots, scopes }) => {
+  handler: async (context, { pins, clusters, uploadSlots, scopes }) => {
     const { request, principal } = context
     const target = new RequestTarget(context)
     await target.check(pins, principal.account.id)
@@ -122,7 +131,7 @@ const uploadDirectory = route({
         late: async () => ({ ...targetOf(target, parts.fields), name: present(parts.fields.get('dirName')) }),
       }
       const handOver = handingOver(context, { target, fields: parts.fields, slot }, asFiles)
-      return answerTo(await pins.uploadDirectory(parts.entries(), options, handOver), presentDirectory)
+      return answerTo(await pins.uploadDirectory(parts.entries(), options, handOver), presentDirectory(clusters))
     })
   },
 })
@@ -149,7 +158,7 @@ const importDirectory = route({
   ),
   answers: { 200: Upload, 201: Upload },
   errors: [...STORING, 'FILE_TOO_LARGE', 'NOT_OFFERED', 'DIRECTORY_TOO_LARGE', 'INVALID_PATH'],
-  handler: async (context, { pins, uploadSlots }) => {
+  handler: async (context, { pins, clusters, uploadSlots }) => {
     const target = new RequestTarget(context)
     await target.check(pins, context.principal.account.id)
     const body = await context.body()
@@ -169,7 +178,7 @@ const importDirectory = route({
         preserveMode: body.preserveMode,
         preserveMtime: body.preserveMtime,
       })
-      return stored(created, presentUpload(record))
+      return stored(created, presentUploaded(record, clusters))
     })
   },
 })
@@ -181,12 +190,16 @@ function preserve(what: string) {
 /** The status is 201 for a new record, or 200 if an identical record already exists. */
 export const fileRoutes: readonly ContractRoute[] = [upload, importDirectory, uploadDirectory]
 
-function presentFile({ record }: PinOutcome): Shown<typeof Upload> {
-  return presentUpload(record)
+function presentFile(clusters: Clusters): (outcome: PinOutcome) => Shown<typeof Upload> {
+  return ({ record }) => presentUploaded(record, clusters)
 }
 
-function presentDirectory(outcome: DirectoryOutcome): Shown<typeof Directory> {
-  return { message: outcome.created ? 'directory uploaded' : 'directory exists already', ...presentDag(outcome) }
+function presentDirectory(clusters: Clusters): (outcome: DirectoryOutcome) => Shown<typeof Directory> {
+  return outcome => ({
+    message: outcome.created ? 'directory uploaded' : 'directory exists already',
+    ...presentDag(outcome),
+    url: clusters.urlOf(outcome.record),
+  })
 }
 
 async function* asFiles(files: AsyncIterable<StagedFile>): AsyncGenerator<NewPart, void, undefined> {

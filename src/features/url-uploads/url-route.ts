@@ -2,7 +2,7 @@ import { Type } from 'typebox'
 import { CLUSTER, STORING } from '../../contract/answer-fields.ts'
 import { optional, optionalMeta } from '../../contract/body-reader.ts'
 import { type ContractRoute, json, routesWith } from '../../contract/contract-route.ts'
-import { optionalVisibility, presentUpload, stored, Upload } from '../../contract/record-fields.ts'
+import { optionalVisibility, presentUploaded, stored, Upload } from '../../contract/record-fields.ts'
 import { present, RequestTarget } from '../../contract/request-target.ts'
 import type { Services } from '../../contract/services.ts'
 import { inUploadSlot } from '../../contract/uploads/upload-slot.ts'
@@ -42,7 +42,7 @@ const uploadUrl = route({
   ),
   answers: { 200: Upload, 201: Upload },
   errors: [...STORING, 'FILE_TOO_LARGE', 'NOT_OFFERED', 'UNAVAILABLE'],
-  handler: async (context, { pins, uploadSlots, urls }) => {
+  handler: async (context, { pins, clusters, uploadSlots, urls }) => {
     const { request, principal } = context
     const target = new RequestTarget(context)
     await target.check(pins, principal.account.id)
@@ -60,7 +60,7 @@ const uploadUrl = route({
         meta,
         late: async () => ({ name: present(name) ?? present(file.name) }),
       })
-      return stored(created, presentUpload(record))
+      return stored(created, presentUploaded(record, clusters))
     })
   },
 })

@@ -27,7 +27,7 @@ const MOUNT = '/ipfs/'
  * percent-encoding
  */
 export function parseContentPath(path: string): ContentPath {
-  if (!path.startsWith(MOUNT)) throw new HoldfastError('NOT_FOUND', 'content is served below /ipfs/')
+  if (!path.startsWith(MOUNT)) throw new HoldfastError('NOT_FOUND', noContentAt(path))
   const [root = '', ...rest] = path.slice(MOUNT.length).split('/').map(decodeName)
   if (root === '') throw new HoldfastError('INVALID_CID', 'path needs a content identifier after /ipfs/')
   const hasTrailingSlash = path.endsWith('/')
@@ -40,6 +40,11 @@ export function parseContentPath(path: string): ContentPath {
     // The link is relative, because the gateway may be mounted below a path prefix.
     linkBase: '../'.repeat(rest.length) || './',
   }
+}
+
+function noContentAt(path: string): string {
+  const api = /^\/(api|admin)\//.test(path) ? '; the API has another address, "API base" in the start message' : ''
+  return `content is served below /ipfs/${api}`
 }
 
 /** Maximum number of characters of an invalid root in an error message. */

@@ -463,7 +463,9 @@ describe('serve', () => {
     expect(taken).toMatchObject({
       code: 1,
       stdout: '',
-      stderr: expect.stringContaining(`cannot listen on 127.0.0.1:${port}`),
+      stderr: expect.stringMatching(
+        `cannot listen on 127.0.0.1:${port}: .* choose another port with --host and --port`,
+      ),
     })
     await server.stop()
     // The key of a failed first start was never shown, so the next start must show one.

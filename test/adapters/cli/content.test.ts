@@ -3,6 +3,7 @@ import { chmod, mkdir, readFile, stat, symlink, truncate, unlink, utimes, writeF
 import { dirname, join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { helpOf } from '../../../adapters/cli/help.ts'
+import { HoldfastClient } from '../../../adapters/client/index.ts'
 import type { EngineConfig } from '../../../src/index.ts'
 import { pseudoRandom } from '../../support/bytes.ts'
 import { scriptedServer } from '../../support/scripted-server.ts'
@@ -64,6 +65,15 @@ test('on a terminal uploads have links, and lists fit its width', async () => {
   const listed = await runHoldfast(['ls', '--cid', cid ?? ''], terminal)
   expect(listed.stdout.split('\n').every(line => line.length <= 80)).toBe(true)
   expect(listed.stdout).toMatch(new RegExp(`^${cid} +6 B\n  a\\.txt  `))
+})
+
+test('a link is printed also without the scope cluster:read', async () => {
+  const file = join(await makeFiles('scoped', { 'a.txt': 'scoped' }), 'a.txt')
+  const client = new HoldfastClient({ base: `${served.url}/api/v3`, key: served.key })
+  const { token } = await client.keys.create({ name: 'writer', scopes: ['files:write'] })
+  const { stdout } = await runHoldfast(['upload', file, '--json'], { ...served.env, HOLDFAST_API_KEY: token })
+  const { cid, url } = JSON.parse(stdout)
+  expect(url).toBe(`${served.url}/ipfs/${cid}`)
 })
 
 function opened(path: string) {
@@ -293,7 +303,7 @@ describe('pins', () => {
     const nobody = await run('pin', 'bafkreifljrjcnysaahmfdv755prppgtnjbtfor7oukwigl6c3y4q4vmvcm')
     expect(nobody).toMatchObject({ code: 1, stderr: expect.stringMatching(/\(404 CID_NOT_FOUND\)\n$/) })
     const nonsense = await run('pin', 'ipfs://what is/this?')
-    expect(nonsense).toMatchObject({ code: 1, stderr: expect.stringMatching(/\(400 INVALID_CID\)\n$/) })
+    expect(nonsense).toMatchObject({ code: 2, stderr: expect.stringContaining('is no CID, such as bafy… or Qm…') })
   })
 })
 

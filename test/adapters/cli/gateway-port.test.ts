@@ -88,10 +88,24 @@ describe('the port of the gateway', () => {
     const server = await ServerProcess.start(dataDir, [], { HOLDFAST_BOOTSTRAP_KEY: KEY })
     const port = portOf(gatewayBase(server))
     const other = ['serve', '--port', '0', '--data-dir', join(directory.path, 'other')]
-    const refused = { code: 1, stderr: expect.stringContaining(`cannot listen on 127.0.0.1:${port}`) }
+    const remedy = 'another program uses the port: stop that program, or choose another port with --gateway-port'
+    const refused = { code: 1, stderr: `holdfast: cannot listen on 127.0.0.1:${port}: ${remedy}\n` }
     expect(await runHoldfast([...other, '--gateway-port', `${port}`])).toMatchObject(refused)
     expect(await runHoldfast(other, { HOLDFAST_GATEWAY_PORT: `${port}` })).toMatchObject(refused)
     expect(await runHoldfast([...other, '--gateway-port', '65536'])).toMatchObject({ code: 2 })
+    expect(await server.stop()).toBe(0)
+  })
+
+  test('says that the API has another address', async () => {
+    const server = await ServerProcess.start(dataDir, [], { HOLDFAST_BOOTSTRAP_KEY: KEY })
+    const api = new URL(gatewayBase(server)).origin
+    const env = { HOLDFAST_API: api, HOLDFAST_API_KEY: KEY }
+    const listed = await runHoldfast(['ls'], env)
+    expect(listed).toMatchObject({ code: 1, stderr: expect.stringContaining('the API has another address') })
+    const file = join(directory.path, 'a.txt')
+    writeFileSync(file, 'a')
+    const sent = await runHoldfast(['upload', file], env)
+    expect(sent).toMatchObject({ code: 1, stderr: expect.stringContaining('the gateway, which is not the API,') })
     expect(await server.stop()).toBe(0)
   })
 

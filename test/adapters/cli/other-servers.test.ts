@@ -4,6 +4,7 @@ import { formatBytes, formatTable } from '../../../adapters/cli/printed-text.ts'
 import { ProgressBar } from '../../../adapters/cli/progress-bar.ts'
 import { type ScriptedServer, say, scriptedServer } from '../../support/scripted-server.ts'
 import { runHoldfast } from '../../support/server-process.ts'
+import { ABSENT } from './support/mistaken-commands.ts'
 
 /** Runs a command on a server. */
 const run = ({ base }: ScriptedServer, ...args: string[]) => runHoldfast([...args, '--api', base, '--key', 'secret'])
@@ -25,15 +26,16 @@ describe('commands on servers of other makes', () => {
   })
 
   test('waiting for a pin ends when the server stops trying', async () => {
-    const pinning = say(201, '{"cid": "x", "clusterId": "c", "status": "pinning"}')
-    const failed = say(200, '{"cid": "x", "status": "failed", "nextAttemptAt": null, "lastError": "nobody has it"}')
+    const pinning = say(201, JSON.stringify({ cid: ABSENT, clusterId: 'c', status: 'pinning' }))
+    const outcome = { cid: ABSENT, status: 'failed', nextAttemptAt: null, lastError: 'nobody has it' }
+    const failed = say(200, JSON.stringify(outcome))
     await using server = await scriptedServer(pinning, failed)
-    expect(await run(server, 'pin', 'x', '--wait')).toEqual({
+    expect(await run(server, 'pin', ABSENT, '--wait')).toEqual({
       code: 1,
       stdout: '',
-      stderr: 'holdfast: x is failed: nobody has it\n',
+      stderr: `holdfast: ${ABSENT} is failed: nobody has it\n`,
     })
-    expect(server.seen).toEqual(['POST /api/v3/files/pin/x', 'GET /api/v3/status/x?cl=c'])
+    expect(server.seen).toEqual([`POST /api/v3/files/pin/${ABSENT}`, `GET /api/v3/status/${ABSENT}?cl=c`])
   })
 })
 
