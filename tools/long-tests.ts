@@ -48,6 +48,7 @@ export const LONG_TESTS: Readonly<Record<string, readonly string[]>> = {
   'packages, documents and old versions as users run them': [
     'test/docs/embedding.test.ts',
     'test/docs/guides.test.ts',
+    'test/docs/next.test.ts',
     'test/docs/routes.test.ts',
     'test/docs/snippets.test.ts',
     'test/docs/types.test.ts',

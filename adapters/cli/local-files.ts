@@ -5,7 +5,7 @@ import { bytesOfText, textOfBytes, textOfUnicode } from '../../src/domain/byte-t
 import { HoldfastError, isHoldfastError } from '../../src/domain/errors.ts'
 import { attributesOnDisk, type StoredAttributes } from '../../src/domain/file-attributes.ts'
 import { formTrouble } from '../../src/domain/form-names.ts'
-import type { DirectoryFolder, SizedSource } from '../client/index.ts'
+import type { DirectoryFolder } from '../client/index.ts'
 import { onDisk } from './local-name.ts'
 import { printable } from './printed-text.ts'
 
@@ -206,7 +206,10 @@ async function targetOf(link: string): Promise<BigIntStats | null> {
 }
 
 /** Reads a file from the offset `start`. Reading fails if the file's size has changed. */
-export function fileSource({ file, size }: LocalFile, start = 0): SizedSource {
+export function fileSource(
+  { file, size }: LocalFile,
+  start = 0,
+): { size: number; stream: () => AsyncGenerator<Uint8Array, void> } {
   async function* stream(): AsyncGenerator<Uint8Array, void> {
     let read = 0
     try {

@@ -11,12 +11,15 @@ export interface ReadOptions {
   signal?: AbortSignal
 }
 
+/** Bytes that can be read once, as a web stream or by `for await`. */
+export type ContentBytes = ReadableStream<Uint8Array<ArrayBuffer>> & AsyncIterable<Uint8Array>
+
 /** A file from the gateway. */
 export interface ContentFile {
   size: number | null
   type: string
-  /** Can be read once. Throws `UNAVAILABLE` if the stream breaks off and cannot resume. */
-  stream: AsyncIterable<Uint8Array>
+  /** Fails with `UNAVAILABLE` if it breaks off and cannot resume. */
+  stream: ContentBytes
 }
 
 /** Reads content by CID from the gateway. Only private content needs a credential, of its account. */
@@ -53,7 +56,7 @@ export class Content {
     }
     const length = Number(headers.get('content-length') ?? Number.NaN)
     const size = Number.isSafeInteger(length) && !headers.has('content-encoding') ? length : null
-    const stream = this.#whole(answer, { path, start, size, signal })
+    const stream = webStream(this.#whole(answer, { path, start, size, signal }))
     return { size, type: headers.get('content-type') ?? '', stream }
   }
 
@@ -61,11 +64,11 @@ export class Content {
    * Opens the DAG below a CID as a CAR, or a file or directory as a TAR.
    * @example await pipeline(await client.content.archive(cid, 'car'), createWriteStream('site.car'))
    */
-  async archive(place: string, form: 'car' | 'tar', signal?: AbortSignal): Promise<AsyncIterable<Uint8Array>> {
+  async archive(place: string, form: 'car' | 'tar', signal?: AbortSignal): Promise<ContentBytes> {
     const query = form === 'tar' ? { format: 'tar' } : { format: 'car', 'dag-scope': 'all', 'car-dups': 'n' }
     const accept = form === 'tar' ? 'application/x-tar' : 'application/vnd.ipld.car'
     const answer = await this.#connection.content(pathOf(place), { query, headers: { accept }, signal })
-    return answer.bytes()
+    return webStream(answer.bytes())
   }
 
   async *#whole(
@@ -104,6 +107,26 @@ export class Content {
       }
     }
   }
+}
+
+/** Returns a stream that reads only on demand. */
+function webStream(bytes: AsyncGenerator<Uint8Array, void>): ContentBytes {
+  const stream = new ReadableStream<Uint8Array<ArrayBuffer>>(
+    {
+      async pull(controller) {
+        const { done, value } = await bytes.next()
+        if (done) controller.close()
+        // The bytes of a response are not shared memory.
+        else controller.enqueue(value as Uint8Array<ArrayBuffer>)
+      },
+      async cancel() {
+        await bytes.return()
+      },
+    },
+    { highWaterMark: 0 },
+  )
+  // Some browsers cannot iterate a stream.
+  return Symbol.asyncIterator in stream ? stream : Object.assign(stream, { [Symbol.asyncIterator]: () => bytes })
 }
 
 function rangeHeader(start: number, end: number | undefined): string {

@@ -35,7 +35,7 @@ export type {
 export type { AuditEntry, AuditFilter } from './audit.ts' // feature: audit
 export { type ClientOptions, HoldfastClient } from './client.ts'
 export type { JsonObject, RequestOptions } from './connection.ts'
-export type { Content, ContentFile, ReadOptions } from './content.ts'
+export type { Content, ContentBytes, ContentFile, ReadOptions } from './content.ts'
 export type {
   CarOptions,
   DirectoryFile,

@@ -1,17 +1,18 @@
 import { HoldfastError } from '../../src/domain/errors.ts'
+import type { WebStream } from '../../src/domain/sources.ts'
 
 /** Bytes that can be read more than once, such as a `Blob` or a `File`. */
 export interface SizedSource {
   /** In bytes. */
   readonly size: number
-  stream(): AsyncIterable<Uint8Array>
+  stream(): WebStream | AsyncIterable<Uint8Array>
 }
 
-/** Content to upload. Text is encoded as UTF-8. */
-export type UploadSource = string | Uint8Array | ArrayBuffer | SizedSource | AsyncIterable<Uint8Array>
+/** Content to upload, such as a `File` or a web stream of bytes. Text is encoded as UTF-8. */
+export type UploadSource = string | Uint8Array | ArrayBuffer | SizedSource | WebStream | AsyncIterable<Uint8Array>
 
 /** One part of a body. */
-export type BodyPart = Uint8Array | SizedSource | AsyncIterable<Uint8Array>
+export type BodyPart = Uint8Array | SizedSource | WebStream | AsyncIterable<Uint8Array>
 
 /** A body that the client sends part by part. */
 export interface RequestBody {
@@ -29,7 +30,7 @@ export function bodyPart(source: UploadSource): BodyPart {
   if (typeof source === 'string') return new TextEncoder().encode(source)
   if (source instanceof ArrayBuffer) return new Uint8Array(source)
   const isObject = typeof source === 'object' && source !== null
-  if (isObject && (source instanceof Uint8Array || isSized(source) || Symbol.asyncIterator in source)) return source
+  if (isObject && (source instanceof Uint8Array || isSized(source) || isStream(source))) return source
   throw new HoldfastError('VALIDATION', 'the source must be text, bytes, a Blob or a stream of bytes')
 }
 
@@ -93,16 +94,36 @@ async function* piecesOf(part: BodyPart): AsyncGenerator<Uint8Array, void> {
     return
   }
   if (!isSized(part)) {
-    yield* part
+    yield* bytesOfStream(part)
     return
   }
   let read = 0
-  for await (const piece of part.stream()) {
+  for await (const piece of bytesOfStream(part.stream())) {
     read += piece.length
     if (read > part.size) break
     yield piece
   }
   if (read !== part.size) throw new HoldfastError('VALIDATION', `a source of ${part.size} bytes has changed its length`)
+}
+
+function isStream(source: object): source is WebStream | AsyncIterable<Uint8Array> {
+  return Symbol.asyncIterator in source || ('getReader' in source && typeof source.getReader === 'function')
+}
+
+/** Reads a web stream by its reader, because some browsers cannot iterate it. */
+async function* bytesOfStream(stream: WebStream | AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array, void> {
+  if (!('getReader' in stream)) return yield* stream
+  const reader = stream.getReader()
+  try {
+    for (;;) {
+      const { done, value } = await reader.read()
+      if (done) return
+      if (!(value instanceof Uint8Array)) throw new HoldfastError('VALIDATION', 'the source must be a stream of bytes')
+      yield value
+    }
+  } finally {
+    await reader.cancel().catch(() => undefined)
+  }
 }
 
 function isSized(source: object): source is SizedSource {

@@ -2,7 +2,8 @@ import { globSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { blocksOf } from '../support/guide.ts'
-import { RESOLUTIONS, type SourceFile, typeProblems } from '../support/type-check.ts'
+import { needs } from '../support/needs.ts'
+import { hasNext, SETTINGS, type SourceFile, typeProblems } from '../support/type-check.ts'
 
 const ROOT = join(import.meta.dirname, '../..')
 const PAGES = globSync(['README.md', 'docs/{start,guides,reference}/*.md'], { cwd: ROOT })
@@ -89,6 +90,30 @@ void [createReadStream, createWriteStream, pipeline, engine, principal, request,
 void secretOfTheOperator
 `
 
+/** Sources and streams that a program for the web passes between its framework and Holdfast. */
+const SOURCES_AND_STREAMS: SourceFile = {
+  name: 'sources-and-streams.ts',
+  text: `
+import type { Engine } from 'holdfast'
+import type { HoldfastClient } from 'holdfast/client'
+declare const client: HoldfastClient, engine: Engine, request: Request, file: File, blob: Blob
+for (const source of [file, blob, file.stream()]) {
+  await client.files.upload(source)
+  await engine.pins.upload(source)
+}
+if (request.body !== null) await client.files.upload(request.body)
+if (request.body !== null) await engine.pins.upload(request.body)
+await engine.pins.upload(request)
+await client.files.uploadDirectory([{ path: 'a', content: file }])
+const files = [await client.content.file('a'), await engine.content.read({ cid: 'a' })]
+for (const { stream } of files) {
+  for await (const piece of stream) console.log(piece.length)
+  console.log(new Response(stream))
+}
+console.log(new Response(await client.content.archive('a', 'car')))
+`,
+}
+
 /** Returns the methods of an interface or class by name, each with its examples. */
 function examplesOf(path: string, name: string): Map<string, string[]> {
   const [, body = ''] =
@@ -153,19 +178,19 @@ function exampleFiles(): SourceFile[] {
   )
 }
 
-test.each(RESOLUTIONS)(
-  'blocks of documents and examples of methods compile under strict, by %s',
-  { timeout: 90_000 },
-  resolution => {
+for (const [name, settings] of Object.entries(SETTINGS)) {
+  const isThere = settings.compiler === undefined || hasNext
+  const options = { timeout: 600_000, ...needs(isThere, 'there is no Next.js: npm ci --prefix tools/next') }
+  test(`blocks of documents and examples of methods compile under strict, by ${name}`, options, () => {
     const [blocks, examples] = [blocksOfPages(), [...exampleFiles(), ...functionFiles()]]
     expect(blocks.length).toBeGreaterThan(20)
     expect(examples.length).toBeGreaterThan(150)
-    expect(typeProblems([...blocks, ...examples], resolution)).toBe('')
-  },
-)
+    expect(typeProblems([...blocks, ...examples, SOURCES_AND_STREAMS], settings)).toBe('')
+  })
+}
 
-test('a block with a wrong type is refused', { timeout: 90_000 }, () => {
+test('a block with a wrong type is refused', { timeout: 300_000 }, () => {
   const text =
     "import { createEngine } from 'holdfast'\nexport const engine: string = await createEngine({ dataDir: 1 })"
-  expect(typeProblems([{ name: 'wrong.ts', text }], 'nodenext')).toContain('wrong.ts')
+  expect(typeProblems([{ name: 'wrong.ts', text }], SETTINGS.nodenext ?? { options: {} })).toContain('wrong.ts')
 })

@@ -1,4 +1,3 @@
-import type { ReadableStream } from 'node:stream/web'
 
 /** The address of content. */
 export interface ContentAddress {
@@ -31,7 +30,7 @@ export interface ReadRequest extends ContentAddress {
  * Verified bytes, which can be read once, as a web stream or by `for await`. The stream reads only on demand. To close
  * it early, leave the loop, cancel the stream or abort the signal. If a read fails, all earlier chunks are valid.
  */
-export type ContentStream = ReadableStream<Uint8Array>
+export type ContentStream = ReadableStream<Uint8Array> & AsyncIterable<Uint8Array>
 
 /** The content of a file, or the bytes of a block that is not UnixFS. */
 export interface ReadContent {

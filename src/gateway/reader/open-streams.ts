@@ -1,4 +1,3 @@
-import { ReadableStream } from 'node:stream/web'
 import type { Activity } from '../../concurrency/activity.ts'
 import type { Clock } from '../../domain/clock.ts'
 import { HoldfastError, isHoldfastError } from '../../domain/errors.ts'

@@ -33,6 +33,12 @@ async function listed(options: ListOptions) {
   return rows
 }
 
+/** Returns a web stream that only its reader reads. */
+function readable(text: string) {
+  const stream = new Blob([text]).stream()
+  return { getReader: () => stream.getReader() }
+}
+
 describe('files', () => {
   test('upload from every kind of source, and read back', async () => {
     const file = join(directory.path, 'on-disk.txt')
@@ -44,6 +50,9 @@ describe('files', () => {
       ['blob', new Blob(['blob'])],
       ['on disk', await openAsBlob(file)],
       ['stream', new Blob(['stream']).stream()],
+      // Some browsers cannot iterate a stream.
+      ['reader', readable('reader')],
+      ['sized', { size: 5, stream: () => readable('sized') }],
       [
         'pieces',
         (async function* () {
@@ -181,6 +190,18 @@ describe('reading', () => {
     await expect(client.content.file(upload.cid, { range: { start: 4_000_000 } })).rejects.toMatchObject({
       details: { status: 416 },
     })
+  })
+
+  test('gives streams that a response sends, and that can be cancelled', async () => {
+    const whole = new Response((await client.content.file(upload.cid)).stream)
+    expect(Buffer.from(await whole.arrayBuffer()).equals(bytes)).toBe(true)
+    const car = new Response(await client.content.archive(upload.cid, 'car'))
+    expect((await car.arrayBuffer()).byteLength).toBeGreaterThan(bytes.length)
+    const { stream } = await client.content.file(upload.cid)
+    const reader = stream.getReader()
+    expect((await reader.read()).done).toBe(false)
+    await reader.cancel()
+    expect((await reader.read()).done).toBe(true)
   })
 
   test('resumes after a broken connection, and only then', async () => {
