@@ -7,11 +7,30 @@ import { accessibilityFaults } from './axe.ts'
 /** Directory for screenshots of the console. Without it, tests take none. */
 const DIRECTORY = process.env.SCREENSHOTS
 const WIDTHS = [1440, 390]
+/** Widths at which only the layout is checked. */
+const OTHER_WIDTHS = [1024, 768]
 const SCHEMES = ['light', 'dark'] as const
 /** Parts that a user would have to scroll sideways. */
 const TOO_WIDE = `[document.documentElement, ...document.querySelectorAll('.card, .list, dialog[open], [popover]:popover-open')]
   .filter(part => part.scrollWidth > part.clientWidth)
   .map(part => 'too wide: ' + part.tagName + '.' + part.className + ' by ' + (part.scrollWidth - part.clientWidth))`
+/** Words that the page breaks between two letters. A CID is no word, and neither is a name without any space. */
+const BROKEN = `(() => {
+  const found = new Set()
+  const texts = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT)
+  const range = document.createRange()
+  while (texts.nextNode()) {
+    const { currentNode: text } = texts
+    if (!text.parentElement.checkVisibility() || text.parentElement.closest('script, style, pre, option') !== null) continue
+    for (const { 0: word, index } of text.data.matchAll(/(?<![\\p{L}\\p{N}])\\p{L}{2,20}(?![\\p{L}\\p{N}])/gu)) {
+      range.setStart(text, index)
+      range.setEnd(text, index + word.length)
+      const tops = [...range.getClientRects()].map(({ top }) => Math.round(top))
+      if (new Set(tops).size > 1) found.add('broken word: ' + word)
+    }
+  }
+  return [...found]
+})()`
 /** Dialogs that are not in the middle of the window. */
 const OFF_CENTRE = `[...document.querySelectorAll('dialog[open]')]
   .map(shown => shown.getBoundingClientRect())
@@ -20,7 +39,7 @@ const OFF_CENTRE = `[...document.querySelectorAll('dialog[open]')]
 
 /**
  * Checks a state of the page at two widths, light and dark: nothing violates axe-core or is wider than the page. Dialogs
- * are in its middle. Takes a screenshot of each if `SCREENSHOTS` names a directory. Restores the size of the page.
+ * are in its middle, and no word is broken. Checks the layout at two more widths. Takes a screenshot of each if `SCREENSHOTS` names a directory. Restores the size of the page.
  *
  * @param isBusy true for a state of loading. All other states are complete before they are checked.
  */
@@ -40,14 +59,22 @@ export async function expectGoodLooks(page: Page, name: string, isBusy = false):
       })`)
       const state = `${name}-${width}-${colorScheme}`
       await takeScreenshot(page, state)
-      const misplaced = (await page.evaluate(`[...${TOO_WIDE}, ...${OFF_CENTRE}]`)) as string[]
-      const found = [...misplaced, ...(await accessibilityFaults(page))]
+      const found = [...(await layoutFaults(page)), ...(await accessibilityFaults(page))]
       faults.push(...found.map(fault => `${state}: ${fault}`))
     }
+  }
+  for (const width of OTHER_WIDTHS) {
+    await page.setViewportSize({ width, height: 900 })
+    faults.push(...(await layoutFaults(page)).map(fault => `${name}-${width}: ${fault}`))
   }
   if (before !== null) await page.setViewportSize(before)
   await page.emulateMedia({ colorScheme: null, reducedMotion: null })
   expect.soft(faults).toEqual([])
+}
+
+/** Returns parts that are too wide, dialogs off the centre and broken words. */
+async function layoutFaults(page: Page): Promise<string[]> {
+  return (await page.evaluate(`[...${TOO_WIDE}, ...${OFF_CENTRE}, ...${BROKEN}]`)) as string[]
 }
 
 async function takeScreenshot(page: Page, state: string): Promise<void> {

@@ -1,4 +1,4 @@
-import { describe, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { HoldfastClient } from '../../../../adapters/client/index.ts'
 import { codeAt } from '../../../contract/audits-second-factor.ts'
 import { inBrowser } from '../../../support/browser.ts'
@@ -51,6 +51,18 @@ describe('the way into the console', { ...inBrowser, timeout: 240_000 }, () => {
       await signIn.click()
       await page.getByLabel('Code').waitFor()
       await look('code')
+    }))
+
+  test('looks good on the front page and on that of the API', () =>
+    atDoor(async ({ page, server }) => {
+      await page.goto(`${server.origin}/`)
+      await page.getByRole('heading', { name: 'Upload your first file' }).waitFor()
+      await expectGoodLooks(page, 'front')
+      const command = await page.locator('pre').innerText()
+      expect(command).toContain(`  ${server.origin}/api/v3/files`)
+      await page.goto(`${server.origin}/api/v3/docs`)
+      await page.getByRole('heading', { name: 'Files', exact: true }).first().waitFor()
+      await expectGoodLooks(page, 'api-docs')
     }))
 
   test('looks good in an outage, and after the end of a session', () =>
