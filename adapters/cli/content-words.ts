@@ -14,7 +14,7 @@ const UNITS_MS = new Map([
  * Returns the CID of `CID`, `/ipfs/CID`, `ipfs://CID` or a URL of content.
  * @throws HoldfastError `VALIDATION` if the word has no CID, or a path behind it
  */
-export function cidIn(word: string): string {
+export function givenCid(word: string): string {
   const [cid = '', ...path] = namesOf(word.trim())
   if (!isCid(cid)) {
     throw usageError(`${word} is no CID, such as bafy… or Qm…: holdfast ls --name TEXT finds the CID of a name`)

@@ -1,6 +1,6 @@
 import type { GivenTo } from './all-commands.ts'
 import { withApi } from './api-command.ts'
-import { cidIn } from './content-words.ts'
+import { givenCid } from './content-words.ts'
 import { metaFlag } from './meta-flag.ts'
 import { print, printJson, terminalColumns } from './output.ts'
 import type { Environment } from './settings.ts'
@@ -9,7 +9,7 @@ import { uploadLines } from './upload-rows.ts'
 /** Runs `ls`. With a CID, lists the files of that directory, and fails if no pin has the CID. */
 export function list(given: GivenTo<'ls'>, env: Environment): Promise<void> {
   return withApi(given, env, async ({ client, flags, words: [word], json }) => {
-    const directory = word === undefined ? undefined : cidIn(word)
+    const directory = word === undefined ? undefined : givenCid(word)
     const expiring = flags.expiring
     const wanted = { parentCid: directory, cid: flags.cid, expiring, q: flags.name, meta: metaFlag(flags.meta) }
     const columns = terminalColumns()

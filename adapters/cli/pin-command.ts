@@ -1,7 +1,7 @@
 import type { HoldfastClient, Pin, Status } from '../client/index.ts'
 import type { GivenTo } from './all-commands.ts'
 import { withApi } from './api-command.ts'
-import { cidIn, timelockOf } from './content-words.ts'
+import { givenCid, timelockOf } from './content-words.ts'
 import { print, printJson } from './output.ts'
 import { privateOf } from './private-content.ts'
 import { ProgressBar } from './progress-bar.ts'
@@ -13,7 +13,7 @@ export function pin(given: GivenTo<'pin'>, env: Environment): Promise<void> {
     const { name, cluster } = flags
     const timelock = timelockOf(flags.timelock)
     const visibility = await privateOf(client, flags.private)
-    let answer: Pin | Status = await client.pins.add(cidIn(word), { name, cluster, timelock, visibility, origins })
+    let answer: Pin | Status = await client.pins.add(givenCid(word), { name, cluster, timelock, visibility, origins })
     if (flags.wait) answer = await untilPinned(client, answer)
     if (json) printJson(answer)
     else print(`${answer.cid}  ${answer.status ?? 'pinned'}`)

@@ -87,7 +87,7 @@ export function consoleOf(
 /**
  * Returns a policy with full URLs instead of `'self'`, because users' uploads are served from the same origin.
  *
- * @param gateway base URL of the gateway whose content the page shows in frames
+ * @param gateway base URL of the gateway whose content the page shows in frames and as images
  */
 function policyOf(request: ApiRequest, prefix: string, gateway: string | null): string {
   const mount = prefix.endsWith('/') ? prefix.slice(0, -1) : prefix
@@ -98,7 +98,7 @@ function policyOf(request: ApiRequest, prefix: string, gateway: string | null): 
     "default-src 'none'",
     `script-src ${own}`,
     `style-src ${own}`,
-    `img-src ${own} data:`,
+    `img-src ${own} data:${content}`,
     `connect-src ${origin}/api/v3/ ${origin}/admin/v1/ ${origin}/health ${own}${content}`,
     ...(gateway === null ? [] : [`frame-src${content}`]),
     "form-action 'none'",

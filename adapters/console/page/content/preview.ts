@@ -1,5 +1,6 @@
 import { shownText } from '../../../../src/domain/byte-text.ts'
 import { html } from '../markup.ts'
+import { copyText } from '../widgets/copy-button.ts'
 import { Dialog } from '../widgets/dialog.ts'
 import { FieldProblem } from '../widgets/field.ts'
 import { useLoad } from '../widgets/use-load.ts'
@@ -32,6 +33,9 @@ export function Preview({ url, name }: { url: string; name: string }) {
         ? 'Too large for a preview.'
         : null
   if (words !== null) return html`<p class="quiet">${words}</p>`
+  // A frame would show an image in its corner. An image runs no script.
+  if (kind === 'image')
+    return html`<img class="preview image" src=${url} alt=${shownText(name)} referrerpolicy="no-referrer" />`
   // Chromium shows no PDF in a sandbox. A response of this type runs no script.
   const sandbox = kind === 'document' ? undefined : ''
   return html`<iframe class=${`preview ${kind}`} title=${`Preview of ${shownText(name)}`} src=${url} sandbox=${sandbox}
@@ -45,5 +49,14 @@ export interface PreviewDialogProps {
 }
 
 export function PreviewDialog({ url, name, onClose }: PreviewDialogProps) {
-  return html`<${Dialog} title=${shownText(name)} onClose=${onClose} isWide=${true}><${Preview} url=${url} name=${name} /></${Dialog}>`
+  const download = new URL(url)
+  download.searchParams.set('download', 'true')
+  return html`<${Dialog} title=${shownText(name)} onClose=${onClose} isWide=${true}>
+    <${Preview} url=${url} name=${name} />
+    <div class="buttons">
+      <a class="button" href=${url} target="_blank" rel="noopener">Open</a>
+      <a class="button" href=${download.href} rel="noopener">Download</a>
+      <button type="button" onClick=${() => copyText(url, 'link')}>Copy link</button>
+    </div>
+  </${Dialog}>`
 }

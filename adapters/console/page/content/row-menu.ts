@@ -13,9 +13,9 @@ type Asked = 'preview' | 'rename' | 'delete'
 /** Texts of a content that the menu copies: label, and text. */
 function copies(cid: string, url: string): ReadonlyArray<readonly [what: string, text: string]> {
   return [
+    ['link', url],
     ['CID', cid],
-    ['link', `ipfs://${cid}`],
-    ['URL', url],
+    ['IPFS address', `ipfs://${cid}`],
     ['ipfs command', `ipfs get ${cid}`],
   ]
 }

@@ -10,6 +10,7 @@ import { Pager } from '../widgets/pager.ts'
 import { formatInstant, plural, shownBytes, shownCount } from '../widgets/shown-values.ts'
 import { useAction, useLoad } from '../widgets/use-load.ts'
 import { DeleteAccountDialog } from './delete-account-dialog.ts'
+import { DisableAccountDialog } from './disable-account-dialog.ts'
 import { NewAccountDialog } from './new-account-dialog.ts'
 import { type PlanLimits, UsageAlert } from './usage-alert.ts'
 
@@ -27,6 +28,7 @@ export function AccountsView() {
   const [isMaking, setMaking] = useState(false)
   const [secret, setSecret] = useState<Secret | null>(null)
   const [deleted, setDeleted] = useState<ManagedAccount | null>(null)
+  const [disabled, setDisabled] = useState<ManagedAccount | null>(null)
   const { run, error: changeError } = useAction()
   const last = useRef<Promise<unknown>>(Promise.resolve())
   // A click during a change is not lost: its change waits.
@@ -41,6 +43,7 @@ export function AccountsView() {
     })
   const close = (): void => {
     setDeleted(null)
+    setDisabled(null)
     setMaking(false)
     reload()
   }
@@ -64,11 +67,9 @@ export function AccountsView() {
       value !== undefined &&
       html`<${Table} accounts=${value.accounts} plans=${names} limits=${plans.value ?? []} onDelete=${setDeleted}
         onPlan=${({ id, email }: ManagedAccount, plan: string) => change(() => client.owner.setPlan(id, plan), `${email} is on the plan ${plan}`)}
-        onDisable=${({ id, email, disabled }: ManagedAccount) =>
-          change(
-            () => client.owner.setDisabled(id, !disabled),
-            `${email} is ${disabled ? 'let in again' : 'disabled'}`,
-          )}
+        onDisable=${setDisabled}
+        onEnable=${({ id, email }: ManagedAccount) =>
+          change(() => client.owner.setDisabled(id, false), `${email} is let in again`)}
         onEndSessions=${({ id, email }: ManagedAccount) =>
           change(() => client.owner.endSessions(id), `All sessions of ${email} have ended`)}
         onLink=${(account: ManagedAccount) => inTurn(() => link(account))} />
@@ -76,6 +77,7 @@ export function AccountsView() {
     }
     ${isMaking && html`<${NewAccountDialog} plans=${names} onClose=${() => setMaking(false)} onMade=${made} />`}
     ${secret && html`<${SecretDialog} secret=${secret} onClose=${() => setSecret(null)} />`}
+    ${disabled && html`<${DisableAccountDialog} account=${disabled} onClose=${() => setDisabled(null)} onDone=${close} />`}
     ${deleted && html`<${DeleteAccountDialog} account=${deleted} onClose=${() => setDeleted(null)} onDone=${close} />`}
   </section>`
 }
@@ -86,6 +88,7 @@ interface TableProps {
   limits: readonly PlanLimits[]
   onPlan: (account: ManagedAccount, plan: string) => void
   onDisable: (account: ManagedAccount) => void
+  onEnable: (account: ManagedAccount) => void
   onEndSessions: (account: ManagedAccount) => void
   onLink: (account: ManagedAccount) => void
   onDelete: (account: ManagedAccount) => void
@@ -107,6 +110,7 @@ function Row({
   limits,
   onPlan,
   onDisable,
+  onEnable,
   onEndSessions,
   onLink,
   onDelete,
@@ -132,7 +136,7 @@ function Row({
     <td><div class="buttons end">
       <button class="small" aria-label=${`Password link for ${email}`} onClick=${() => onLink(account)}>Password link</button>
       <button class="small" aria-label=${`End sessions of ${email}`} onClick=${() => onEndSessions(account)}>End sessions</button>
-      <button class="small" aria-label=${`${disabled ? 'Enable' : 'Disable'} ${email}`} onClick=${() => onDisable(account)}>
+      <button class="small" aria-label=${`${disabled ? 'Enable' : 'Disable'} ${email}`} onClick=${() => (disabled ? onEnable : onDisable)(account)}>
         ${disabled ? 'Enable' : 'Disable'}
       </button>
       <button class="small danger" aria-label=${`Delete ${email}`} onClick=${() => onDelete(account)}>Delete</button>

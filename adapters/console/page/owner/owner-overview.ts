@@ -45,7 +45,7 @@ function Figures({ stats }: { stats: NodeStats }) {
     <${Figure} name="Accounts" value=${shownCount(accounts)}>
       ${shownBytes(stats.accountedBytes)} count against their plans${stats.keptBytes ? `, ${shownBytes(stats.keptBytes)} are kept for undos` : ''}
     </${Figure}>
-    <${Figure} name="Peers" value=${shownCount(peers)}>connected</${Figure}>
+    <${Figure} name="Peers" value=${shownCount(peers)}>${wordsOnPeers(stats)}</${Figure}>
     ${disks.slice(1).map(
       ({ backend, freeBytes, isFull }) =>
         html`<${Figure} key=${backend} name=${`Free, backend ${backend}`} value=${shownBytes(freeBytes)} isBad=${isFull}>
@@ -62,6 +62,13 @@ function Figures({ stats }: { stats: NodeStats }) {
       </${Figure}>`
     })}
   </dl>`
+}
+
+function wordsOnPeers({ peers, publicNetwork }: NodeStats): string {
+  if (peers > 0) return 'connected'
+  return publicNetwork === null
+    ? 'The node is off the public network: it serves content over HTTP'
+    : 'No peer is connected yet: others find no content of this node'
 }
 
 interface FigureProps extends WithChildren {

@@ -37,7 +37,7 @@ function Connected({ peers: { peers, count } }: { peers: NodePeers }) {
   const now = useNow()
   return html`<section class="card" aria-labelledby="peers-title">
     <h2 id="peers-title">Connected <span class="count">${shownCount(count)}</span></h2>
-    ${peers.length === 0 && html`<p class="empty">Nobody yet.</p>`}
+    ${peers.length === 0 && html`<p class="empty">No peer is connected yet. Others find no content of this node.</p>`}
     ${
       peers.length > 0 &&
       html`<div class="list"><table class="stacked">

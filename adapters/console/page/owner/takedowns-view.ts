@@ -5,6 +5,7 @@ import type { Takedown } from '../../../client/index.ts'
 import { html } from '../markup.ts'
 import { useSession } from '../session.ts'
 import { useAfterPages } from '../widgets/after-pages.ts'
+import { ConfirmDialog } from '../widgets/confirm-dialog.ts'
 import { Choice, FieldProblem, InputField, submitting } from '../widgets/field.ts'
 import { notify } from '../widgets/notices.ts'
 import { formatAge, formatInstant } from '../widgets/shown-values.ts'
@@ -23,32 +24,43 @@ export function TakedownsView() {
     signal => client.owner.takedowns({ after: pages.after, signal }),
     [client, pages.after],
   )
-  const { run, isBusy, error: liftError } = useAction()
-  const lift = (takedown: Takedown) => (): void =>
-    void run(async () => {
-      const { pending } = await client.owner.liftTakedown(takedown)
-      notify({ text: `Unblocked. ${pendingText(pending)}`.trim() })
-      reload()
-    })
+  const [lifted, setLifted] = useState<Takedown | null>(null)
   return html`<div class="stack">
     <${NewTakedown} onDone=${reload} />
     <section class="card" aria-labelledby="takedowns-title">
       <h2 id="takedowns-title">Taken down</h2>
-      <${FieldProblem} text=${error ?? liftError} />
+      <${FieldProblem} text=${error} />
       ${value?.rows.length === 0 && html`<p class="empty">No takedowns.</p>`}
-      ${value !== undefined && value.rows.length > 0 && html`<${Table} rows=${value.rows} lift=${lift} isBusy=${isBusy} />`}
+      ${value !== undefined && value.rows.length > 0 && html`<${Table} rows=${value.rows} onLift=${setLifted} />`}
       <div class="buttons">${pages.buttons(value?.next)}</div>
     </section>
+    ${lifted && html`<${LiftDialog} takedown=${lifted} onClose=${() => setLifted(null)} onDone=${reload} />`}
   </div>`
 }
 
-interface TableProps {
-  rows: readonly Takedown[]
-  lift: (takedown: Takedown) => () => void
-  isBusy: boolean
+interface LiftDialogProps {
+  takedown: Takedown
+  onClose: () => void
+  onDone: () => void
 }
 
-function Table({ rows, lift, isBusy }: TableProps) {
+function LiftDialog({ takedown, onClose, onDone }: LiftDialogProps) {
+  const { client } = useSession()
+  const { cid, path, reason } = takedown
+  const act = async (): Promise<void> => {
+    const { pending } = await client.owner.liftTakedown(takedown)
+    notify({ text: `Unblocked. ${pendingText(pending)}`.trim() })
+  }
+  const done = (): void => {
+    onClose()
+    onDone()
+  }
+  return html`<${ConfirmDialog} title="Serve this content again?" label="Serve it again" onClose=${onClose} onDone=${done} act=${act}>
+    <p>Everybody can read <code>${cid}${path && `/${shownText(path)}`}</code> again. It was taken down for: ${reason}</p>
+  </${ConfirmDialog}>`
+}
+
+function Table({ rows, onLift }: { rows: readonly Takedown[]; onLift: (takedown: Takedown) => void }) {
   const now = useNow()
   return html`<div class="list"><table class="stacked">
     <thead><tr>
@@ -61,7 +73,7 @@ function Table({ rows, lift, isBusy }: TableProps) {
         <td class="name"><code>${cid}${path && `/${shownText(path)}`}</code><span class="under">${reason}</span></td>
         <td data-label="Answered">${status}</td>
         <td class="age" data-label="Since" title=${formatInstant(at)}>${formatAge(at, now)}</td>
-        <td><button class="small" disabled=${isBusy} aria-label=${`Serve again ${cid}`} onClick=${lift(takedown)}>Serve again</button></td>
+        <td><button class="small" aria-label=${`Serve again ${cid}`} onClick=${() => onLift(takedown)}>Serve again</button></td>
       </tr>`
     })}</tbody>
   </table></div>`

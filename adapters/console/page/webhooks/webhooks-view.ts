@@ -3,6 +3,7 @@ import type { Webhook } from '../../../client/index.ts'
 import { type Secret, SecretDialog } from '../account/secret-dialog.ts'
 import { html } from '../markup.ts'
 import { useSession } from '../session.ts'
+import { ConfirmDialog } from '../widgets/confirm-dialog.ts'
 import { Dialog } from '../widgets/dialog.ts'
 import { FieldProblem, InputField, submitting } from '../widgets/field.ts'
 import { notify } from '../widgets/notices.ts'
@@ -16,6 +17,7 @@ export function WebhooksView() {
   const [url, setUrl] = useState('')
   const [secret, setSecret] = useState<Secret | null>(null)
   const [shown, setShown] = useState<Webhook | null>(null)
+  const [removed, setRemoved] = useState<Webhook | null>(null)
   const making = useAction()
   const submit = submitting(() =>
     making.run(async () => {
@@ -39,7 +41,8 @@ export function WebhooksView() {
     </form>
     <${FieldProblem} text=${making.error ?? error} />
     ${webhooks?.length === 0 && html`<p class="empty">No webhooks yet.</p>`}
-    ${webhooks !== undefined && webhooks.length > 0 && html`<${WebhookTable} webhooks=${webhooks} onShow=${setShown} onRemoved=${reload} />`}
+    ${webhooks !== undefined && webhooks.length > 0 && html`<${WebhookTable} webhooks=${webhooks} onShow=${setShown} onRemove=${setRemoved} />`}
+    ${removed && html`<${RemoveDialog} webhook=${removed} onClose=${() => setRemoved(null)} onDone=${reload} />`}
     ${secret && html`<${SecretDialog} secret=${secret} onClose=${() => setSecret(null)} />`}
     ${
       shown &&
@@ -51,19 +54,31 @@ export function WebhooksView() {
 interface TableProps {
   webhooks: readonly Webhook[]
   onShow: (webhook: Webhook) => void
-  onRemoved: () => void
+  onRemove: (webhook: Webhook) => void
 }
 
-function WebhookTable({ webhooks, onShow, onRemoved }: TableProps) {
+interface RemoveDialogProps {
+  webhook: Webhook
+  onClose: () => void
+  onDone: () => void
+}
+
+function RemoveDialog({ webhook: { id, url, waiting }, onClose, onDone }: RemoveDialogProps) {
   const { client } = useSession()
-  const { run, isBusy, error } = useAction()
-  const remove = async ({ id, url }: Webhook): Promise<void> => {
-    if (!(await run(() => client.webhooks.remove(id)))) return
+  const done = (): void => {
     notify({ text: `${url} is removed` })
-    onRemoved()
+    onClose()
+    onDone()
   }
+  return html`<${ConfirmDialog} title="Remove this webhook?" label="Remove it" onClose=${onClose} onDone=${done}
+    act=${() => client.webhooks.remove(id)}>
+    <p><code>${url}</code> gets no more events${waiting > 0 && `, and ${plural(waiting, 'waiting event is', 'waiting events are')} dropped`}.
+    A new webhook for the same address has another secret.</p>
+  </${ConfirmDialog}>`
+}
+
+function WebhookTable({ webhooks, onShow, onRemove }: TableProps) {
   return html`<div class="list">
-    <${FieldProblem} text=${error} />
     <table class="stacked">
       <thead><tr>
         <th scope="col">Address</th><th scope="col">Waiting</th><th scope="col"><span class="unseen">Actions</span></th>
@@ -77,7 +92,7 @@ function WebhookTable({ webhooks, onShow, onRemoved }: TableProps) {
           <td data-label="Waiting">${shownCount(webhook.waiting)}</td>
           <td><div class="buttons end">
             <button class="small" aria-label=${`Deliveries to ${webhook.url}`} onClick=${() => onShow(webhook)}>Deliveries</button>
-            <button class="small danger" disabled=${isBusy} aria-label=${`Remove ${webhook.url}`} onClick=${() => remove(webhook)}>Remove</button>
+            <button class="small danger" aria-label=${`Remove ${webhook.url}`} onClick=${() => onRemove(webhook)}>Remove</button>
           </div></td>
         </tr>`,
       )}</tbody>

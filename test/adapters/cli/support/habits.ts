@@ -1,8 +1,8 @@
 import { ABSENT } from './mistaken-commands.ts'
 
 /**
- * Command lines of people who know other programs, with what they print: the result, or a hint. `CID` stands for a
- * pinned file, `DIR` for a directory.
+ * Command lines of people who know other programs, with the result or hint that they print. The word `CID` stands for a
+ * pinned file, and `DIR` for a directory.
  */
 export const habits: readonly (readonly [line: string, printed: RegExp])[] = [
   // Programs of IPFS.

@@ -210,7 +210,9 @@ describe('the account in the console', inBrowser, () => {
           })
           .toMatch(/Pin created.*\d attempts? · answered 500 · next in.*waiting/)
         await page.keyboard.press('Escape')
-        await page.getByRole('button', { name: /^Remove / }).click()
+        await page.getByRole('button', { name: /^Remove http/ }).click()
+        await dialog.getByText('gets no more events').waitFor()
+        await dialog.getByRole('button', { name: 'Remove it' }).click()
         await page.getByText('No webhooks yet.').waitFor()
       },
       { config },

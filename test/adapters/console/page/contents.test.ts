@@ -13,6 +13,10 @@ const PNG = Buffer.from(
 )
 const ATTACK = '<script>parent.postMessage("escaped", "*"); top.location = "about:blank"</script>'
 
+function isDrawn(image: Element): boolean {
+  return image instanceof HTMLImageElement && image.complete && image.naturalWidth > 0
+}
+
 describe('contents in the console', inBrowser, () => {
   const { signedIn } = consoles()
   const frame = (page: Page) => page.locator('iframe.preview')
@@ -36,9 +40,11 @@ describe('contents in the console', inBrowser, () => {
         ] as const) {
           const { record } = await server.engine.pins.upload(bytes, { account: server.owner, name })
           await goTo(page, `pin/${record.cid}`)
-          await expect.poll(() => frame(page).getAttribute('class')).toBe(`preview ${kind}`)
-          expect(await frame(page).getAttribute('sandbox')).toBe(kind === 'document' ? null : '')
-          await frame(page).scrollIntoViewIfNeeded()
+          const preview = page.locator('.preview')
+          await expect.poll(() => preview.getAttribute('class')).toBe(`preview ${kind}`)
+          if (kind === 'image') await expect.poll(() => preview.evaluate(isDrawn)).toBe(true)
+          else expect(await preview.getAttribute('sandbox')).toBe(kind === 'document' ? null : '')
+          await preview.scrollIntoViewIfNeeded()
           if (kind === 'audio') await expect.poll(() => playable(page)).toBe(true)
           await expectGoodLooks(page, `preview-${kind}`)
         }
@@ -121,8 +127,8 @@ describe('contents in the console', inBrowser, () => {
         }
         for (const [name, text] of [
           ['Copy CID', cid],
-          ['Copy link', `ipfs://${cid}`],
-          ['Copy URL', `${server.origin}/ipfs/${cid}`],
+          ['Copy link', `${server.origin}/ipfs/${cid}`],
+          ['Copy IPFS address', `ipfs://${cid}`],
           ['Copy ipfs command', `ipfs get ${cid}`],
         ] as const) {
           await act(name)
@@ -135,6 +141,12 @@ describe('contents in the console', inBrowser, () => {
         await expect.poll(() => opener.evaluate(button => button === document.activeElement)).toBe(true)
         await act('Preview')
         await dialog(page).locator('iframe').waitFor()
+        const link = (await dialog(page).getByRole('link', { name: 'Open' }).getAttribute('href')) ?? ''
+        await dialog(page).getByRole('button', { name: 'Copy link' }).click()
+        await expect.poll(clipboard).toBe(link)
+        const download = page.waitForEvent('download')
+        await dialog(page).getByRole('link', { name: 'Download' }).click()
+        expect((await download).suggestedFilename()).toBe('note.txt')
         await page.keyboard.press('Escape')
         await act('Rename')
         await dialog(page).getByLabel('Name').fill('new.txt')

@@ -220,6 +220,7 @@ describe('every task of the console by keyboard alone', { ...inBrowser, timeout:
         await told(page, 'No deliveries yet.')
         await keys.press('Escape')
         await keys.use(`Remove ${receiver.url}`)
+        await keys.use('Remove it')
         await told(page, 'No webhooks yet.')
       },
       { config: { webhooks: { allowPrivate: true } } },
@@ -249,6 +250,7 @@ describe('every task of the console by keyboard alone', { ...inBrowser, timeout:
       await keys.use('End sessions of user@example.org')
       await told(page, 'All sessions of user@example.org have ended')
       await keys.use('Disable user@example.org')
+      await keys.use('Disable it')
       await told(page, 'user@example.org is disabled')
       await keys.use('Enable user@example.org')
       await told(page, 'user@example.org is let in again')
@@ -264,6 +266,7 @@ describe('every task of the console by keyboard alone', { ...inBrowser, timeout:
       await keys.fill('Reason', 'A claim')
       await keys.use('Take down')
       await keys.use('Serve again bafkqaaa')
+      await keys.use('Serve it again')
       await told(page, 'No takedowns.')
       await keys.use('Audit log')
       await keys.fill('Action', 'takedown.add')

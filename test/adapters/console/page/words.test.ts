@@ -22,6 +22,14 @@ describe('the console’s words', () => {
     [5e18, '5000 PB'],
   ])('%d bytes are %s', (bytes, words) => expect(shownBytes(bytes)).toBe(words))
 
+  test.each([
+    'no answer from http://127.0.0.1:4100/api/v3/users/me: Failed to fetch',
+    'no answer from http://127.0.0.1:4100/api/v3/users/me: NetworkError when attempting to fetch resource.',
+    'no answer from http://127.0.0.1:4100/api/v3/users/me: Load failed',
+  ])('%s becomes a sentence', text => {
+    expect(wordsFor(new Error(text))).toMatch(/^The server does not answer\. Check/)
+  })
+
   test('ages and durations', () => {
     const now = Date.parse('2030-01-01T00:00:00Z')
     expect(formatAge('2030-01-01T00:00:00.500Z', now)).toBe('just now')
