@@ -25,7 +25,7 @@ export interface AuditEntry {
 
 /** Filters of the audit log. */
 export interface AuditFilter {
-  /** Id of an account. */
+  /** Id or email of an account. */
   account?: string | undefined
   action?: string | undefined
   outcome?: string | undefined

@@ -4,7 +4,7 @@ import type { ApiRequest } from '../http/api-messages.ts'
 import { text } from './answer-fields.ts'
 import { type ContractRoute, route } from './contract-route.ts'
 
-const STYLE = `<style>main{max-width:44rem}h1{font-size:1.6rem}h2{font-size:1.1rem;margin:2rem 0 .5rem}p,li{color:inherit}
+const STYLE = `<style>main{max-width:44rem}h1{font-size:1.6rem}h2{font-size:1.1rem;margin:2rem 0 .5rem}p,li{color:inherit}li a{text-decoration:underline}
 li{margin:.4rem 0}p,a,li,code{overflow-wrap:break-word}pre{margin:.5rem 0 1rem;padding:.8rem 1rem;overflow-x:auto;border-radius:6px;background:var(--hover)}</style>`
 
 const CONSOLE = `

@@ -101,6 +101,7 @@ export type ServedAccounts = Pick<
   | 'makePasswordLink'
   | 'page'
   | 'get'
+  | 'find'
   | 'setDisabled'
   | 'delete'
 >

@@ -4,7 +4,7 @@ import { orNull } from '../../config/schema-parts.ts'
 import { instant, next, PAGE_QUERY, text } from '../../contract/answer-fields.ts'
 import { type ContractRoute, routesWith } from '../../contract/contract-route.ts'
 import { pageRequest } from '../../contract/list-query.ts'
-import type { Services } from '../../contract/services.ts'
+import type { ServedAccounts, Services } from '../../contract/services.ts'
 import { instantOf } from '../../domain/date-time.ts'
 import { HoldfastError } from '../../domain/errors.ts'
 import { jsonResponse } from '../../http/json-body.ts'
@@ -40,13 +40,16 @@ const list = routesWith<AuditServices>()({
   summary: 'List or export the audit log, newest first',
   details:
     '`{entries: [{id, at, lastAt, times, actor, account, email, credential, credentialId, address, action, outcome, ' +
-    'subject}], next}`. The filters are `account` (an id), `action`, `outcome` (`ok` or the code of an error), `from` and ' +
+    'subject}], next}`. The filters are `account` (an id or an email), `action`, `outcome` (`ok` or the code of an error), `from` and ' +
     '`until`. A page takes `limit` (100, at most 1,000) and `after`. It may have fewer entries than `limit`, or none, ' +
     'although `next` is set. With `format=jsonl` or `format=csv`, the answer is a file with all entries that match. The ' +
     '[limits](limits.md) tell which actions share an entry, and how long entries are kept.',
   query: {
     ...PAGE_QUERY,
-    account: { description: 'Only actions of the account with this id, and sign-ins that named it.', schema: text },
+    account: {
+      description: 'Only actions of the account with this id or email, and sign-ins that named it.',
+      schema: text,
+    },
     action: { description: 'Only this action.', schema: Type.Enum([...AUDIT_ACTIONS]) },
     outcome: { description: 'Only this outcome: `ok`, or the code of an error.', schema: text },
     from: { description: 'Only entries from this instant on.', schema: instant },
@@ -60,8 +63,8 @@ const list = routesWith<AuditServices>()({
     },
   },
   errors: ['VALIDATION'],
-  handler: async ({ query, request }, { audit }) => {
-    const filter = filterOf(query)
+  handler: async ({ query, request }, { audit, accounts }) => {
+    const filter = await filterOf(query, accounts)
     const format = oneOf(query, 'format', ['json', 'jsonl', 'csv'] as const) ?? 'json'
     if (format === 'json') {
       const page = await audit.list(filter, pageRequest(query))
@@ -76,14 +79,23 @@ const list = routesWith<AuditServices>()({
 export const auditRoutes: ReadonlyArray<ContractRoute<Services & AuditServices>> = [list]
 
 /** @throws HoldfastError `VALIDATION`, which names the parameter */
-function filterOf(query: URLSearchParams): AuditFilter {
+async function filterOf(query: URLSearchParams, accounts: Pick<ServedAccounts, 'find'>): Promise<AuditFilter> {
   return {
-    accountId: shortText(query, 'account'),
+    accountId: await accountIn(query, accounts),
     action: oneOf(query, 'action', AUDIT_ACTIONS),
     outcome: shortText(query, 'outcome'),
     from: instantIn(query, 'from') ?? Number.MIN_SAFE_INTEGER,
     until: instantIn(query, 'until') ?? Number.MAX_SAFE_INTEGER,
   }
+}
+
+/** Returns the id of the account. The log also has entries of accounts that are deleted, whose ids it takes as they are. */
+async function accountIn(query: URLSearchParams, accounts: Pick<ServedAccounts, 'find'>): Promise<string | undefined> {
+  const given = shortText(query, 'account')
+  if (given === undefined || !given.includes('@')) return given
+  const found = await accounts.find(given)
+  if (found === undefined) throw new HoldfastError('VALIDATION', `account: no account has the email ${given}`)
+  return found.id
 }
 
 function shortText(query: URLSearchParams, name: string): string | undefined {

@@ -110,7 +110,14 @@ describe('the audit log of a node', () => {
       expect(rows[0]).toMatchObject({ actor: 'account', account: made.json.id, address: '2001:db8::9' })
       expect((await entries('action=key.create&outcome=ok')).map(({ subject }) => subject)).toEqual(['mine'])
       expect(await entries(`account=${made.json.id}`)).toHaveLength(2)
-      for (const query of ['action=everything', 'from=yesterday', 'format=xml', `account=${'x'.repeat(101)}`]) {
+      expect(await entries(`account=${encodeURIComponent(made.json.email)}`)).toHaveLength(2)
+      for (const query of [
+        'action=everything',
+        'from=yesterday',
+        'format=xml',
+        `account=${'x'.repeat(101)}`,
+        'account=nobody@example.org',
+      ]) {
         const { status, json } = await ask(engine, `GET /admin/v1/audit?${query}`, { secret })
         expect([status, json.message.startsWith(query.split('=')[0])], query).toEqual([400, true])
       }

@@ -87,7 +87,7 @@ function Filters({ asked, onAsked }: { asked: Asked; onAsked: (asked: Asked) => 
     <h2 id="audit-filter-title">Filter</h2>
     <form onSubmit=${submitting(() => onAsked(draft))}>
       <div class="two">
-        <${InputField} label="Account id" ...${field('account')} input=${text} />
+        <${InputField} label="Account" ...${field('account')} input=${{ ...text, placeholder: 'email or id' }} />
         <${InputField} label="Action" ...${field('action')} input=${{ ...text, placeholder: 'such as key.create' }} />
         <${Choice} label="Outcome" ...${field('outcome')} options=${OUTCOMES} />
         <${InputField} label="From" type="datetime-local" ...${field('from')} />

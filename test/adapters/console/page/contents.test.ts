@@ -169,14 +169,16 @@ describe('contents in the console', inBrowser, () => {
         await goTo(page, `pin/${await attack(server)}`)
         await page.getByText('No preview for text/html.').waitFor()
         expect(await frame(page).count()).toBe(0)
-        // A drawing may contain scripts, which the sandbox stops.
+        // A drawing may contain scripts, which no image runs.
         const svg = `<svg xmlns="http://www.w3.org/2000/svg">${ATTACK}</svg>`
         await page.evaluate(() =>
           addEventListener('message', ({ data }) => document.body.setAttribute('data-told', data)),
         )
         await goTo(page, `pin/${await keep(server, svg, 'drawing.svg')}`)
-        await frame(page).waitFor()
-        await page.waitForTimeout(500)
+        const image = page.locator('img.preview')
+        await image.waitFor()
+        await expect.poll(() => image.evaluate(shown => shown instanceof HTMLImageElement && shown.complete)).toBe(true)
+        expect(await frame(page).count()).toBe(0)
         expect(await page.locator('body[data-told="escaped"]').count()).toBe(0)
       },
       { hasGateway: true },

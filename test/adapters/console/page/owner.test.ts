@@ -264,7 +264,7 @@ describe('the owner’s part of the console', inBrowser, () => {
       await page.getByRole('button', { name: 'Newer' }).click()
       await page.getByRole('button', { name: 'Only user@example.org' }).click()
       await expect.poll(() => page.getByRole('row').count()).toBe(2)
-      expect(await page.getByLabel('Account id').inputValue()).toBe(user.id)
+      expect(await page.getByLabel('Account', { exact: true }).inputValue()).toBe(user.id)
       const [download] = await Promise.all([
         page.waitForEvent('download'),
         page.getByRole('button', { name: 'Export as CSV' }).click(),
