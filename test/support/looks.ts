@@ -39,7 +39,8 @@ const OFF_CENTRE = `[...document.querySelectorAll('dialog[open]')]
 
 /**
  * Checks a state of the page at two widths, light and dark: nothing violates axe-core or is wider than the page. Dialogs
- * are in its middle, and no word is broken. Checks the layout at two more widths. Takes a screenshot of each if `SCREENSHOTS` names a directory. Restores the size of the page.
+ * are in its middle, and no word is broken. Checks the layout at two more widths. Takes screenshots if `SCREENSHOTS` names
+ * a directory. Restores the size of the page.
  *
  * @param isBusy true for a state of loading. All other states are complete before they are checked.
  */
@@ -53,10 +54,7 @@ export async function expectGoodLooks(page: Page, name: string, isBusy = false):
       if (!isBusy) await page.locator('[aria-busy="true"]').first().waitFor({ state: 'detached' })
       // A bar that stays in the window would cover other parts in the middle of the page.
       await page.evaluate('scrollTo(0, 0)')
-      // The browser applies the size later. The page then moves an open menu, before the callbacks of the next frame.
-      await page.evaluate(`new Promise(function wait(done) {
-        requestAnimationFrame(() => (innerWidth === ${width} ? done() : wait(done)))
-      })`)
+      await untilWide(page, width)
       const state = `${name}-${width}-${colorScheme}`
       await takeScreenshot(page, state)
       const found = [...(await layoutFaults(page)), ...(await accessibilityFaults(page))]
@@ -65,11 +63,19 @@ export async function expectGoodLooks(page: Page, name: string, isBusy = false):
   }
   for (const width of OTHER_WIDTHS) {
     await page.setViewportSize({ width, height: 900 })
+    await untilWide(page, width)
     faults.push(...(await layoutFaults(page)).map(fault => `${name}-${width}: ${fault}`))
   }
   if (before !== null) await page.setViewportSize(before)
   await page.emulateMedia({ colorScheme: null, reducedMotion: null })
   expect.soft(faults).toEqual([])
+}
+
+/** The browser applies a size later. The page then moves an open menu, before the callbacks of the next frame. */
+async function untilWide(page: Page, width: number): Promise<void> {
+  await page.evaluate(`new Promise(function wait(done) {
+    requestAnimationFrame(() => (innerWidth === ${width} ? done() : wait(done)))
+  })`)
 }
 
 /** Returns parts that are too wide, dialogs off the centre and broken words. */
