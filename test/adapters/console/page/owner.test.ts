@@ -136,15 +136,16 @@ describe('the owner’s part of the console', inBrowser, () => {
   test('makes a change of an account after the one before', () =>
     signedIn(async ({ page, server: { engine } }) => {
       const { id } = await engine.accounts.create({ email: 'user@example.org', plan: 'free' })
+      await engine.accounts.setDisabled(id, true)
       await goTo(page, 'owner/accounts')
       const asked = Promise.withResolvers<Route>()
       await page.route('**/plan', asked.resolve)
       await page.getByLabel('Plan of user@example.org').selectOption('premium')
       const change = await asked.promise
-      await page.getByRole('button', { name: 'Disable user@example.org' }).click()
+      await page.getByRole('button', { name: 'Enable user@example.org' }).click()
       await change.continue()
-      await row(page, 'user@example.org').getByText('disabled', { exact: true }).waitFor()
-      expect(await engine.accounts.get(id)).toMatchObject({ plan: 'premium', disabled: true })
+      await row(page, 'user@example.org').getByText('disabled', { exact: true }).waitFor({ state: 'detached' })
+      expect(await engine.accounts.get(id)).toMatchObject({ plan: 'premium', disabled: false })
     }))
 
   test('ends all sessions of an account, but not its keys', () =>
