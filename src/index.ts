@@ -79,8 +79,9 @@ export type { PinStatus } from './domain/pin-status.ts'
 export type { Plan, PlanOptions, RateLimit } from './domain/plan.ts'
 export type { RateDecision, RateWindow } from './domain/rate-limiter.ts'
 export { RateLimiter } from './domain/rate-limiter.ts'
-export type { Bytes, WebStream } from './domain/sources.ts'
+export type { Bytes } from './domain/sources.ts'
 export { VERSION } from './domain/version.ts'
+export type { WebStream } from './domain/web-stream.ts'
 export { createEngine } from './engine.ts'
 export type { BulkJobs, JobRequest, JobWait } from './features/bulk/bulk-jobs.ts' // feature: bulk
 export type { BulkFilter, BulkJob, BulkRequest } from './features/bulk/bulk-service.ts' // feature: bulk

@@ -448,7 +448,9 @@ describe('architecture', () => {
     const wrong = importsWhere((file, specifier, target) => {
       if (
         !own.includes(file) ||
-        /^src\/domain\/(byte-text|errors|file-attributes|form-names|known-fields|pending-nodes)\.ts$/.test(target ?? '')
+        /^src\/domain\/(byte-text|errors|file-attributes|form-names|known-fields|pending-nodes|web-stream)\.ts$/.test(
+          target ?? '',
+        )
       )
         return null
       return target?.startsWith('adapters/client/') === true ? null : `imports ${specifier}`

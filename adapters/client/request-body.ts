@@ -1,5 +1,5 @@
 import { HoldfastError } from '../../src/domain/errors.ts'
-import type { WebStream } from '../../src/domain/sources.ts'
+import type { WebStream } from '../../src/domain/web-stream.ts'
 
 /** Bytes that can be read more than once, such as a `Blob` or a `File`. */
 export interface SizedSource {

@@ -1,16 +1,9 @@
 import { Readable } from 'node:stream'
 import { HoldfastError } from './errors.ts'
+import type { WebStream } from './web-stream.ts'
 
 /** A piece of content. A string stands for its UTF-8 bytes. */
 export type Bytes = ArrayBufferView | ArrayBufferLike | string
-
-/** The part of a web stream that is needed to read it, compatible with the types of all libraries. */
-export interface WebStream {
-  getReader(): {
-    read(): Promise<{ done: boolean; value?: unknown }>
-    cancel(reason?: unknown): Promise<void>
-  }
-}
 
 /**
  * Source of content: bytes, a text, a stream of either, or an object with a body. A stream may be a Node.js stream, a
