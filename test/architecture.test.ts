@@ -367,6 +367,7 @@ describe('architecture', () => {
       'public-notice',
       'sources',
       'version',
+      'web-stream',
     ].map(name => `domain/${name}`)
     const light = [...names, 'ipld/cid', 'concurrency/turns', 'concurrency/work', 'wiring/loaded-handlers'].map(
       name => `src/${name}.ts`,
