@@ -18,6 +18,13 @@ export const visibilityPromises: readonly KeptPromise[] = [
     test: matrix,
   },
   {
+    promise: 'no answer to an upload has a link to private content',
+    file: 'src/contract/record-fields.ts',
+    find: "record.visibility === 'public' ? {",
+    replace: 'record.visibility.length > 0 ? {',
+    test: { file: 'test/visibility/links.test.ts', name: 'have a link to public content' },
+  },
+  {
     promise: 'no surface tells strangers of private content',
     file: 'src/ledger/open-blocks.ts',
     find: 'rootId, liveUntil FROM ${open} WHERE owner = 0 LIMIT 1`',

@@ -37,9 +37,11 @@ export function upload(given: GivenTo<'upload'>, env: Environment): Promise<void
         const leftOut = content?.leftOut ?? []
         if (!json) reportSkipped(path, leftOut)
         const answer = await uploadContent(client, content, flags, meta)
-        const url = json || terminalColumns() !== null ? await linkOf(answer) : null
+        const isTerminal = terminalColumns() !== null
+        const url = json || isTerminal ? await linkOf(answer) : null
+        const way = answer.visibility === 'private' ? `private: holdfast get ${answer.cid}` : url
         if (json) printJson({ path, ...answer, url, ...(content?.isDirectory && { leftOut }) })
-        else print(`${answer.cid}  ${printable(path)}${url === null ? '' : `\n  ${url}`}`)
+        else print(`${answer.cid}  ${printable(path)}${isTerminal && way !== null ? `\n  ${way}` : ''}`)
         if (leftOut.some(({ what }) => what !== 'an empty directory')) incomplete += 1
       } catch (error) {
         if (!isHoldfastError(error) || paths.length === 1) throw error
@@ -83,12 +85,13 @@ async function uploadContent(
 }
 
 /**
- * Returns a function that returns the link to an upload. If the server sends none, the function asks for the gateway of
- * the cluster, and returns null if the key may not list clusters.
+ * Returns a function that returns the link to an upload, or null if it is private. If the server sends no link, the
+ * function asks for the gateway of the cluster, and returns null if the key may not list clusters.
  */
 function links(client: HoldfastClient): (upload: Upload) => Promise<string | null> {
   let clusters: Promise<Cluster[]> | undefined
-  return async ({ url, cid, clusterId }) => {
+  return async ({ url, visibility, cid, clusterId }) => {
+    if (visibility === 'private') return null
     if (url !== undefined) return url
     clusters ??= client.account.clusters().catch(() => [])
     const [gateway] = (await clusters).find(({ id }) => id === clusterId)?.gateways ?? []

@@ -36,7 +36,7 @@ export const uploadFields = {
 /** Fields of an uploaded record. */
 export const uploadedFields = {
   ...uploadFields,
-  url: Type.String({ description: 'link to the content at the first gateway of its cluster' }),
+  url: Type.Optional(Type.String({ description: 'link to public content at the first gateway of its cluster' })),
 }
 export const nameFields = { originalName: orNull(text), customName: orNull(text) }
 export const pinFields = {
@@ -66,7 +66,7 @@ export function shownNameOf({ name, cid }: PinRecord, path: string | null = null
   return name ?? path?.slice(path.lastIndexOf('/') + 1) ?? cid
 }
 
-export function presentUpload(record: PinRecord): Omit<Shown<typeof Upload>, 'url'> {
+export function presentUpload(record: PinRecord): Shown<typeof Upload> {
   return {
     cid: record.cid,
     clusterId: record.clusterId,
@@ -83,7 +83,12 @@ export function presentUpload(record: PinRecord): Omit<Shown<typeof Upload>, 'ur
 }
 
 export function presentUploaded(record: PinRecord, clusters: Pick<Clusters, 'urlOf'>): Shown<typeof Upload> {
-  return { ...presentUpload(record), url: clusters.urlOf(record) }
+  return { ...presentUpload(record), ...linkTo(record, clusters) }
+}
+
+/** Returns no link to private content, because a gateway serves it to nobody. */
+export function linkTo(record: PinRecord, clusters: Pick<Clusters, 'urlOf'>): { url?: string } {
+  return record.visibility === 'public' ? { url: clusters.urlOf(record) } : {}
 }
 
 export function presentPin(record: PinRecord): Shown<typeof Pin> {

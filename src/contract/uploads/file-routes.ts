@@ -10,6 +10,7 @@ import { type ContractRoute, json, route, type Shown } from '../contract-route.t
 import { binary, type FormFields, form, metaOf, targetFields } from '../form-fields.ts'
 import {
   dagFields,
+  linkTo,
   optionalVisibility,
   presentDag,
   presentUploaded,
@@ -198,7 +199,7 @@ function presentDirectory(clusters: Clusters): (outcome: DirectoryOutcome) => Sh
   return outcome => ({
     message: outcome.created ? 'directory uploaded' : 'directory exists already',
     ...presentDag(outcome),
-    url: clusters.urlOf(outcome.record),
+    ...linkTo(outcome.record, clusters),
   })
 }
 

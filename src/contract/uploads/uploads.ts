@@ -15,9 +15,11 @@ import {
   nameFields,
   presentDag,
   presentUpload,
+  presentUploaded,
   shownNameOf,
   state,
   Upload,
+  uploadedFields,
   uploadFields,
 } from '../record-fields.ts'
 import { present } from '../request-target.ts'
@@ -155,14 +157,14 @@ const setVisibility = route({
   params: { uploadId: 'The `uploadId` of the record.' },
   ...CLUSTER,
   body: json(Type.Object({ visibility: required, cl: optional })),
-  answers: { 200: Upload, 202: Type.Object({ ...uploadFields, pending: count }) },
+  answers: { 200: Upload, 202: Type.Object({ ...uploadedFields, pending: count }) },
   errors: ['NOT_FOUND', 'VALIDATION', 'CONFLICT', 'NOT_OFFERED', 'UNAVAILABLE', 'missing_scope'],
-  handler: async ({ body, param, principal }, { pins, scopes }) => {
+  handler: async ({ body, param, principal }, { pins, clusters, scopes }) => {
     const visibility = checkedVisibility((await body()).visibility)
     if (visibility === 'public') scopes.check(principal, 'files:read', 'share:write')
     const request = { account: principal.account.id, uploadId: param('uploadId'), visibility }
     const { pending, ...record } = await pins.setVisibility(request)
-    const shown = presentUpload(record)
+    const shown = presentUploaded(record, clusters)
     if (pending.length === 0) return { status: 200, body: shown }
     return { status: 202, body: { ...shown, pending: pending.length } }
   },

@@ -1,4 +1,3 @@
-
 /** The address of content. */
 export interface ContentAddress {
   /** CID of the root, in any version and multibase. */

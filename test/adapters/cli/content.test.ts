@@ -67,6 +67,19 @@ test('on a terminal uploads have links, and lists fit its width', async () => {
   expect(listed.stdout).toMatch(new RegExp(`^${cid} +6 B\n  a\\.txt  `))
 })
 
+test('a private upload has no link, and is read with get', async () => {
+  const file = join(await makeFiles('secret', { 'a.txt': 'for its account' }), 'a.txt')
+  const terminal = { ...served.env, NODE_OPTIONS: `--import=${PRETEND}` }
+  const { stdout } = await runHoldfast(['upload', '--private', file], terminal)
+  const [, cid = '', way = ''] = /^(baf\w+) {2}.*a\.txt\n {2}private: holdfast (.+)\n$/.exec(stdout) ?? []
+  const copy = join(directory.path, 'secret-copy.txt')
+  expect(await run(...way.split(' '), '--out', copy)).toMatchObject({ code: 0 })
+  expect(await readFile(copy, 'utf8')).toBe('for its account')
+  expect((await fetch(`${served.url}/ipfs/${cid}`)).status).toBe(404)
+  expect(await json('upload', '--private', file)).toMatchObject([{ cid, url: null, visibility: 'private' }])
+  expect((await run('upload', '--private', file)).stdout).toBe(`${cid}  ${file}\n`)
+})
+
 test('a link is printed also without the scope cluster:read', async () => {
   const file = join(await makeFiles('scoped', { 'a.txt': 'scoped' }), 'a.txt')
   const client = new HoldfastClient({ base: `${served.url}/api/v3`, key: served.key })

@@ -10,10 +10,10 @@ import { PreviewDialog } from './preview.ts'
 
 type Asked = 'preview' | 'rename' | 'delete'
 
-/** Texts of a content that the menu copies: label, and text. */
-function copies(cid: string, url: string): ReadonlyArray<readonly [what: string, text: string]> {
+/** Texts of a content that the menu copies: label, and text. The URL is null if no gateway serves the content. */
+function copies(cid: string, url: string | null): ReadonlyArray<readonly [what: string, text: string]> {
   return [
-    ['link', url],
+    ...(url === null ? [] : [['link', url] as const]),
     ['CID', cid],
     ['IPFS address', `ipfs://${cid}`],
     ['ipfs command', `ipfs get ${cid}`],
@@ -29,7 +29,7 @@ export function RowMenu({ row, onChanged }: { row: ListedUpload; onChanged: () =
   const opener = useRef<HTMLButtonElement>(null)
   const menu = useRef<HTMLDivElement>(null)
   const { cid, clusterId, name, status } = row
-  const url = contentUrl(session, cid, clusterId)
+  const url = row.visibility === 'private' ? null : contentUrl(session, cid, clusterId)
   useLayoutEffect(() => {
     const [shown, below] = [menu.current, opener.current]
     if (!isOpen || shown === null || below === null) return
@@ -46,7 +46,8 @@ export function RowMenu({ row, onChanged }: { row: ListedUpload; onChanged: () =
   const button = (words: string, run: () => void, tone = '') =>
     html`<button class=${`plain ${tone}`} onClick=${act(run)}>${words}</button>`
   const { gateway } = session
-  const hasPreview = gateway !== null && status === 'pinned'
+  const isServed = status === 'pinned' && url !== null
+  const hasPreview = gateway !== null && isServed
   const close = (): void => setAsked(null)
   const done = (): void => {
     close()
@@ -60,7 +61,7 @@ export function RowMenu({ row, onChanged }: { row: ListedUpload; onChanged: () =
         isOpen &&
         html`<div>
           ${hasPreview && button('Preview', () => setAsked('preview'))}
-          ${status === 'pinned' && html`<a class="button plain" href=${url} target="_blank" rel="noopener">Open</a>`}
+          ${isServed && html`<a class="button plain" href=${url} target="_blank" rel="noopener">Open</a>`}
           ${copies(cid, url).map(([what, text]) => button(`Copy ${what}`, () => void copyText(text, what)))}
           ${button('Rename', () => setAsked('rename'))} ${button('Delete', () => setAsked('delete'), 'danger')}
         </div>`
