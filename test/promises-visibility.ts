@@ -22,7 +22,7 @@ export const visibilityPromises: readonly KeptPromise[] = [
     file: 'src/contract/record-fields.ts',
     find: "record.visibility === 'public' ? {",
     replace: 'record.visibility.length > 0 ? {',
-    test: { file: 'test/visibility/links.test.ts', name: 'have a link to public content' },
+    test: { file: 'test/visibility/links.test.ts', name: 'links to public content only' },
   },
   {
     promise: 'no surface tells strangers of private content',

@@ -33,7 +33,7 @@ async function withUploads(run: (client: HoldfastClient, upload: Upload) => Prom
 
 type Upload = (visibility: Visibility) => Promise<Array<{ cid: string; visibility: string; url?: string }>>
 
-test('answers to uploads have a link to public content, and none to private content', async () => {
+test('an answer to an upload links to public content only', async () => {
   await withUploads(async (client, upload) => {
     for (const { visibility, cid, url } of await upload('public')) {
       expect([visibility, url]).toEqual(['public', expect.stringMatching(new RegExp(`^http.*/ipfs/${cid}$`))])
