@@ -179,7 +179,7 @@ describe('content in the console', { ...inBrowser, timeout: 240_000 }, () => {
           const { record } = await server.engine.pins.upload(bytes, { account: server.owner, name, meta: { a: 'b' } })
           await goTo(page, `pin/${record.cid}`)
           await page.getByRole('heading', { name: 'Preview' }).waitFor()
-          await page.locator('iframe.preview').or(page.getByText('No preview')).waitFor()
+          await page.locator('.preview').or(page.getByText('No preview')).waitFor()
           await look(`pin-${name === LONG ? 'long' : name}`)
         }
         await page.getByRole('button', { name: 'Add a line' }).click()
