@@ -14,7 +14,7 @@ const SCHEMES = ['light', 'dark'] as const
 const TOO_WIDE = `[document.documentElement, ...document.querySelectorAll('.card, .list, dialog[open], [popover]:popover-open')]
   .filter(part => part.scrollWidth > part.clientWidth)
   .map(part => 'too wide: ' + part.tagName + '.' + part.className + ' by ' + (part.scrollWidth - part.clientWidth))`
-/** Words that the page breaks between two letters. A CID is no word, and neither is a name without any space. */
+/** Words that the page breaks between two letters. Texts of over 40 characters without a space must break somewhere. */
 const BROKEN = `(() => {
   const found = new Set()
   const texts = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT)
@@ -23,6 +23,9 @@ const BROKEN = `(() => {
     const { currentNode: text } = texts
     if (!text.parentElement.checkVisibility() || text.parentElement.closest('script, style, pre, option') !== null) continue
     for (const { 0: word, index } of text.data.matchAll(/(?<![\\p{L}\\p{N}])\\p{L}{2,20}(?![\\p{L}\\p{N}])/gu)) {
+      const before = text.data.slice(0, index).match(/\\S*$/)[0]
+      const behind = text.data.slice(index).match(/^\\S*/)[0]
+      if (before.length + behind.length > 40) continue
       range.setStart(text, index)
       range.setEnd(text, index + word.length)
       const tops = [...range.getClientRects()].map(({ top }) => Math.round(top))
