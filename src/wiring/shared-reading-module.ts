@@ -43,6 +43,8 @@ export function makeSharedReading(setup: Setup, below: Below) {
     const follower = below.gateway.revisions.follow(holder)
     const close = answer({ port: channel.port1, holder, follower }, setup, below)
     shares.add(close)
+    // No change waits for a gateway that is closed, and cannot read any more.
+    channel.port1.on('close', () => follower.end())
     return {
       data: dataOf(setup, below, leases.memory, {
         slots: slots.tableFor(holder),

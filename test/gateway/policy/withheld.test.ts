@@ -101,7 +101,9 @@ test('CIDs below a taken-down root are refused until it is lifted', async () => 
   await withContent(async (engine, _account, content) => {
     const { bad, other, shared } = content
     expect(await statusesBelow(engine, content)).toEqual([206, 200])
-    await engine.takedowns.add({ cid: bad, reason: 'x', status: 451 })
+    // No change waits for the threads that have closed.
+    const taken = await engine.takedowns.add({ cid: bad, reason: 'x', status: 451 })
+    expect(taken.pending).toEqual([])
     expect(await statusesBelow(engine, content)).toEqual([451])
     expect([await statusOf(engine, `${bad}/shared`), await statusOf(engine, shared)]).toEqual([451, 200])
     expect(await statusOf(engine, `${other}/shared`)).toBe(200)
