@@ -10,6 +10,11 @@ import { withEngine } from '../support/test-engine.ts'
 /** Set `SCREENSHOTS` to an existing directory to look at the pages. */
 const { SCREENSHOTS } = process.env
 
+/** Tabs that each read a part of the wiki. */
+const TABS = 4
+const SHOWN = `[document.title, document.querySelector('h1').innerText, document.images[0].naturalWidth,
+  document.links[0].href]`
+
 interface OldPage {
   name: string
   encoding: string
@@ -76,11 +81,11 @@ describe('old pages in a browser', inBrowser, () => {
       await once(server, 'listening')
       const address = server.address()
       const port = typeof address === 'object' && address !== null ? address.port : 0
-      const page = await browser.newPage({ viewport: { width: 640, height: 240 } })
+      const context = await browser.newContext({ viewport: { width: 640, height: 240 } })
       try {
-        await work(page, `http://127.0.0.1:${port}/ipfs/${record.cid}/`)
+        await work(await context.newPage(), `http://127.0.0.1:${port}/ipfs/${record.cid}/`)
       } finally {
-        await page.close()
+        await context.close()
         server.closeAllConnections()
         server.close()
       }
@@ -121,14 +126,19 @@ describe('old pages in a browser', inBrowser, () => {
     )
     files.set('images/dot', Buffer.from('R0lGODlhAQABAIAAAP8AAP///yH5BAAAAAAALAAAAAABAAEAAAICRAEAOw==', 'base64'))
     return served(files, async (page, base) => {
-      await page.goto(base + names[0])
-      for (const [index] of names.entries()) {
-        expect(await page.title()).toBe(`${index}`)
-        expect(await page.locator('h1').innerText()).toBe(`Article ${index}`)
-        expect(await page.evaluate('document.images[0].naturalWidth')).toBe(1)
-        if (index % 50 === 0) await shoot(page, `wiki ${index}`)
-        await page.goto(await page.evaluate<string>('document.links[0].href'))
-      }
+      const part = names.length / TABS
+      const tabs = [page, ...(await Promise.all(Array.from({ length: TABS - 1 }, () => page.context().newPage())))]
+      await Promise.all(
+        tabs.map(async (tab, place) => {
+          await tab.goto(base + names[place * part])
+          for (let index = place * part; index < (place + 1) * part; index++) {
+            const [title, heading, width, next = ''] = await tab.evaluate<[string, string, number, string]>(SHOWN)
+            expect([title, heading, width]).toEqual([`${index}`, `Article ${index}`, 1])
+            if (index % 50 === 0) await shoot(tab, `wiki ${index}`)
+            await tab.goto(next)
+          }
+        }),
+      )
     })
   }, 600_000)
 })

@@ -216,21 +216,6 @@ describe('threads that read', () => {
     })
   })
 
-  test('end answers at a timelock, and serve nothing after it', async () => {
-    await served(async ({ engine, readers }) => {
-      const ends = Date.now() + 10_000
-      const { record } = await engine.pins.upload(pseudoRandom(24 * MIB, 'locked'), {
-        timelock: new Date(ends).toISOString(),
-      })
-      const path = `/ipfs/${record.cid}`
-      const under = await beginReading(readers, path)
-      expect(under.statusCode).toBe(200)
-      await expect.poll(() => Date.now()).toBeGreaterThan(ends)
-      expect(await statuses(readers, path)).toEqual([404, 404])
-      expect((await rest(under)).isBroken).toBe(true)
-    })
-  })
-
   test('share the slots of one gateway with the API’s gateway', async () => {
     await served(
       async ({ engine, readers }) => {
@@ -258,7 +243,22 @@ describe('threads that read', () => {
     )
   })
 
-  test('are replaced if they end or hang, and their slots are free', async () => {
+  test.concurrent('end answers at a timelock, and serve nothing after it', async ({ expect }) => {
+    await served(async ({ engine, readers }) => {
+      const ends = Date.now() + 10_000
+      const { record } = await engine.pins.upload(pseudoRandom(24 * MIB, 'locked'), {
+        timelock: new Date(ends).toISOString(),
+      })
+      const path = `/ipfs/${record.cid}`
+      const under = await beginReading(readers, path)
+      expect(under.statusCode).toBe(200)
+      await expect.poll(() => Date.now()).toBeGreaterThan(ends)
+      expect(await statuses(readers, path)).toEqual([404, 404])
+      expect((await rest(under)).isBroken).toBe(true)
+    })
+  })
+
+  test.concurrent('are replaced if they end or hang, and their slots are free', async ({ expect }) => {
     await served(async ({ engine, readers }) => {
       const { record } = await engine.pins.upload(pseudoRandom(24 * MIB, 'replaced'))
       const path = `/ipfs/${record.cid}`
