@@ -1,12 +1,15 @@
 import type { CID } from 'multiformats/cid'
+import type { SharedPlace } from '../../src/catalogue/fleet.ts'
 import type { BlockSource } from '../../src/content/block-source.ts'
 import { BlocksOfNode } from '../../src/content/taken-source.ts'
 import { isHoldfastError } from '../../src/domain/errors.ts'
 import type { ApiHandler } from '../../src/http/api-messages.ts'
+import { Possessor, PUBLIC } from '../../src/ledger/possessor.ts'
 import type { FleetMember, FleetParts, FleetSystem } from '../../src/nodes/fleet-system.ts'
 import { receiveForwarded } from './forwarded.ts'
 import { NODE_BLOCKS_PATH, nodeBlocks } from './node-blocks.ts'
 import { openNodeClient } from './node-client.ts'
+import { NODE_OWNERS_PATH, nodeOwners, setOwnerOnNode } from './node-owners.ts'
 import { NODE_PEERS_PATH, nodePeers, peersOnNode } from './node-peers.ts'
 import { nodeReader } from './node-reader.ts'
 import { NODE_READINGS_PATH, NodeReadings, nodeReadings, readingsEnded } from './node-readings.ts'
@@ -23,24 +26,27 @@ function memberOf(parts: FleetParts): FleetMember {
   const sender = new NodeSender({ self, known, client: http, secret, clock })
   const blocks = nodeBlocks(clusters, live)
   const peers = nodePeers(parts.peersOf)
+  const owners = nodeOwners(parts.setOwner)
   const readings = new NodeReadings()
   const runOf = async (id: string): Promise<string | null> => (await known()).find(node => node.id === id)?.run ?? null
   const ended = nodeReadings(readings, runOf)
   const others = async () => (await known()).filter(({ id, isThere }) => id !== self && isThere)
   const means = { sender, readings, known, others }
   return {
-    content: new OtherContent(cid => open(parts, means, cid)),
+    content: new OtherContent((cid, owner) => open(parts, means, { cid, owner })),
     readerOf: id => nodeReader(sender, id, clock),
     find: async (cid, by) => {
       const other = (await placesOf(parts, known, { cid, by })).find(({ isLost }) => !isLost)
       return other === undefined ? null : { source: new BlocksOfNode(nodeReader(sender, other.id, clock)) }
     },
     peersOf: (node, cluster, dag) => peersOnNode(sender, clock, { node, cluster, dag }),
+    setOwner: change => setOwnerOnNode(sender, clock, change),
     forwarding: newSlots => new ForwardingNodes({ clusters, sender, slots: newSlots(), handOvers: newSlots() }),
     receiving: (api, otherwise) => {
       const answer: ApiHandler = request => {
         if (request.path.startsWith(NODE_BLOCKS_PATH)) return blocks(request)
         if (request.path.startsWith(NODE_PEERS_PATH)) return peers(request)
+        if (request.path.startsWith(NODE_OWNERS_PATH)) return owners(request)
         return request.path === NODE_READINGS_PATH ? ended(request) : api(request)
       }
       return receiveForwarded({ self, run, secret, now: () => clock.now() }, answer, otherwise)
@@ -82,10 +88,7 @@ interface Means {
   others: () => Promise<KnownNode[]>
 }
 
-interface FoundPlace extends KnownNode {
-  liveUntil: number | null
-  isRoot: boolean
-}
+type FoundPlace = KnownNode & Omit<SharedPlace, 'node'>
 
 async function placesOf(
   { places, self }: FleetParts,
@@ -102,27 +105,35 @@ async function placesOf(
   return [...others.filter(({ isThere }) => isThere), ...others.filter(({ isThere }) => !isThere)]
 }
 
-/** If the database cannot be reached, returns all other nodes: each knows what it may serve. */
-async function placesOrAll(parts: FleetParts, { known, others }: Means, cid: CID): Promise<FoundPlace[]> {
+interface Asked {
+  cid: CID
+  /** Number of the account that reads; 0 for a stranger. */
+  owner: number
+}
+
+/** If the database cannot be reached, returns all other nodes for a stranger: each knows what it may serve. */
+async function placesOrAll(parts: FleetParts, { known, others }: Means, { cid, owner }: Asked): Promise<FoundPlace[]> {
+  const by = owner === PUBLIC ? parts.visitor : new Possessor(owner, parts.clock)
   try {
-    return await placesOf(parts, known, { cid, by: parts.visitor })
+    return await placesOf(parts, known, { cid, by })
   } catch (error) {
-    if (!isHoldfastError(error, 'UNAVAILABLE')) throw error
+    if (owner !== PUBLIC || !isHoldfastError(error, 'UNAVAILABLE')) throw error
     const all = await others()
     if (all.length === 0) throw error
-    return all.map(node => ({ ...node, isRoot: false, liveUntil: null }))
+    return all.map(node => ({ ...node, isRoot: false, liveUntil: null, owner }))
   }
 }
 
 /**
- * Opens content for a visitor. For a file below a root, the node that has the file checks that a path to the file is
+ * Opens content for a stranger or an account. For a file below a root, the node that has the file checks that a path to the file is
  * not taken down.
  */
-async function open(parts: FleetParts, means: Means, cid: CID): Promise<NodeContent | null> {
+async function open(parts: FleetParts, means: Means, asked: Asked): Promise<NodeContent | null> {
   const { sender, readings } = means
   const { clock } = parts
+  const { cid } = asked
   let refusal: unknown = null
-  for (const { id, run, isRoot, liveUntil } of await placesOrAll(parts, means, cid)) {
+  for (const { id, run, isRoot, liveUntil } of await placesOrAll(parts, means, asked)) {
     let release: (() => void) | null = null
     try {
       readings.check(id, run)
@@ -132,7 +143,7 @@ async function open(parts: FleetParts, means: Means, cid: CID): Promise<NodeCont
       const onLiveUntil = (told: number | null): void => {
         until ??= told
       }
-      const first = await nodeReader(sender, id, clock, { cid, onLiveUntil }).read(cid)
+      const first = await nodeReader(sender, id, clock, { ...asked, onLiveUntil }).read(cid)
       return { source: startingWith(cid, first, nodeReader(sender, id, clock)), liveUntil: until, release }
     } catch (error) {
       release?.()

@@ -5,12 +5,14 @@ import { HoldfastError, isHoldfastError } from '../../src/domain/errors.ts'
 import type { ApiHandler } from '../../src/http/api-messages.ts'
 import { errorResponse } from '../../src/http/error-response.ts'
 import { parseCid } from '../../src/ipld/cid.ts'
+import { PUBLIC } from '../../src/ledger/possessor.ts'
 
 /** Path prefix of the requests by which nodes read each other's blocks. Requests from other clients are refused. */
 export const NODE_BLOCKS_PATH = '/fleet/v1/blocks/'
 
-/** Query string that marks a block which a visitor requested by its own CID. */
+/** Query string that marks a block which was requested by its own CID, with the number of an account that reads it. */
 export const OPENED = 'opened'
+const OPENED_BY = /^opened(?:=(\d{1,16}))?$/
 
 /** Status for a block that is missing from the disk or fails its hash. The other node tells it from a failure. */
 export const DAMAGED = 422
@@ -20,7 +22,7 @@ export const LIVE_UNTIL_HEADER = 'holdfast-live-until'
 
 /**
  * Without a query, serves any block: the requesting node knows a live root that needs the block, and verifies the
- * block. With the query {@link OPENED}, serves only blocks of this node's live roots.
+ * block. With the query {@link OPENED}, serves only blocks of this node's live roots, public or of the account.
  */
 export function nodeBlocks(
   clusters: Pick<ClusterRegistry, 'backends' | 'readerOf' | 'absent'>,
@@ -29,7 +31,9 @@ export function nodeBlocks(
   return async ({ path, query, signal }) => {
     try {
       const cid = parseCid(path.slice(NODE_BLOCKS_PATH.length))
-      const served = query === OPENED ? openBlock(live, cid, signal) : readBlock(clusters, cid, signal)
+      const [opened, owner = PUBLIC] = OPENED_BY.exec(query) ?? []
+      const served =
+        opened === undefined ? readBlock(clusters, cid, signal) : openBlock(live, cid, Number(owner), signal)
       const { bytes, liveUntil } = await served
       const headers = {
         'content-type': 'application/vnd.ipld.raw',
@@ -49,8 +53,13 @@ interface ServedBlock {
   liveUntil: number | null
 }
 
-async function openBlock(live: Pick<LiveContent, 'lease'>, cid: CID, signal: AbortSignal): Promise<ServedBlock> {
-  const leased = live.lease(cid)
+async function openBlock(
+  live: Pick<LiveContent, 'lease'>,
+  cid: CID,
+  owner: number,
+  signal: AbortSignal,
+): Promise<ServedBlock> {
+  const leased = live.lease(cid, owner)
   if (leased === null) throw new HoldfastError('CID_NOT_FOUND', `block ${cid} is not on this node`)
   try {
     return { bytes: await leased.source.read(cid, { signal }), liveUntil: leased.liveUntil }

@@ -3,6 +3,7 @@ import { Semaphore } from '../../src/concurrency/capacity/semaphore.ts'
 import type { BlockSource } from '../../src/content/block-source.ts'
 import type { ContentOrigin, HeldContent } from '../../src/gateway/source/request-blocks.ts'
 import { isInline } from '../../src/ipld/cid.ts'
+import { PUBLIC } from '../../src/ledger/possessor.ts'
 
 export interface NodeContent {
   source: BlockSource
@@ -14,9 +15,10 @@ export interface NodeContent {
 
 /**
  * Returns null if no other node has the content.
+ * @param owner number of the account that reads; 0 for a stranger
  * @throws HoldfastError `GONE` or `LEGAL_REASONS` if every node that has the content refuses to serve it
  */
-export type FindNodeContent = (cid: CID) => Promise<NodeContent | null>
+export type FindNodeContent = (cid: CID, owner: number) => Promise<NodeContent | null>
 
 /** Maximum number of concurrent block reads from other nodes, across all responses. */
 const READS_AT_ONCE = 64
@@ -30,8 +32,16 @@ export class OtherContent implements ContentOrigin {
     this.#find = find
   }
 
-  async open(root: CID, signal: AbortSignal): Promise<HeldContent | null> {
-    const found = isInline(root) ? null : await this.#find(root)
+  open(root: CID, signal: AbortSignal): Promise<HeldContent | null> {
+    return this.#open(root, signal, PUBLIC)
+  }
+
+  withOwn(owner: number): ContentOrigin {
+    return { isForRecords: true, open: (root, signal) => this.#open(root, signal, owner) }
+  }
+
+  async #open(root: CID, signal: AbortSignal, owner: number): Promise<HeldContent | null> {
+    const found = isInline(root) ? null : await this.#find(root, owner)
     if (found === null) return null
     const { source, liveUntil, release } = found
     return {

@@ -6,7 +6,7 @@ import type { Postgres } from './postgres.ts'
 const MOST = 16
 const LIFE = `LATERAL (
   SELECT expires_at FROM records WHERE root_id = roots.id ORDER BY expires_at DESC LIMIT 1) AS life`
-const PLACE = `roots.${NODE_NUMBER} AS node, life.expires_at AS "liveUntil"`
+const PLACE = `roots.${NODE_NUMBER} AS node, life.expires_at AS "liveUntil", roots.owner`
 const IS_ROOT = 'TRUE AS "isRoot"'
 const IS_FILE = 'FALSE AS "isRoot"'
 const IS_LIVE = '(life.expires_at IS NULL OR life.expires_at > $2)'

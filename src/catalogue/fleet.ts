@@ -114,6 +114,8 @@ export interface SharedPlace {
   liveUntil: number | null
   /** True for the root of a record; false for a file below such a root. */
   isRoot: boolean
+  /** Owner of the root. */
+  owner: number
 }
 
 export interface SharedPlaces {

@@ -67,6 +67,14 @@ export class HeldRoots {
     return place === undefined ? open : placeOf(place, !this.#external.has(place.backendId))
   }
 
+  /** Returns whether a live root of the possessor's own has a block, by a way without a takedown. */
+  hasOwn(multihash: Uint8Array, { now, owner }: Possessor): boolean {
+    return (
+      this.#roots.findOpen(multihash, now, owner).length > 0 ||
+      this.#blocks.open.findOwn(multihash, now, owner) !== undefined
+    )
+  }
+
   /**
    * Returns live roots that make a block public: `rootId`, the roots with this multihash, then the oldest others. Their
    * accounts may pay for the block.

@@ -36,7 +36,18 @@ export interface FleetParts {
   live: Pick<LiveContent, 'lease'>
   /** Returns the peers of a cluster that this node keeps. Null as in {@link FleetMember.peersOf}. */
   peersOf: (clusterId: string, dag: DagIdentity) => Promise<BackendStatus['allocations'] | null>
+  /** Gives a record of this node another owner, for another node. */
+  setOwner: (change: Omit<OwnerOnNode, 'node'>) => Promise<unknown>
   clock: Clock
+}
+
+/** Another owner of a record, for the node that keeps its content. */
+export interface OwnerOnNode {
+  node: string
+  accountId: string
+  /** Id of the record. */
+  id: string
+  owner: number
 }
 
 export interface FleetMember {
@@ -50,6 +61,11 @@ export interface FleetMember {
    * not external, or if the node or the cluster does not answer within five seconds.
    */
   peersOf(node: string, cluster: string, dag: DagIdentity): Promise<BackendStatus['allocations'] | null>
+  /**
+   * Gives a record on another node another owner, if the account still has it.
+   * @throws HoldfastError `CONFLICT` if the content has not arrived; `UNAVAILABLE` if the node does not follow
+   */
+  setOwner(change: OwnerOnNode): Promise<void>
   /**
    * Forwards a request to the node that keeps the request's cluster.
    * @param newSlots creates the upload slots, which are divided among accounts

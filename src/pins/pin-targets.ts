@@ -56,6 +56,15 @@ export class PinTargets {
     return { clusterId, owner, possessor, ownerOfPrivate: isShared ? PUBLIC : number, expiresAt }
   }
 
+  /**
+   * Returns the owner of a record that gets another visibility. The plan may have lost the cluster since.
+   *
+   * @throws HoldfastError `VALIDATION`; `NOT_OFFERED` for private content in a cluster that serves to everybody
+   */
+  ownerOf({ account }: Requester, clusterId: string, visibility: string): number {
+    return this.#visibility(clusterId, account, visibility) === 'public' ? PUBLIC : numberOf(account)
+  }
+
   #visibility(clusterId: string, account: Account, asked: string | undefined): Visibility {
     const visibility = asked ? checkedVisibility(asked) : account.defaultVisibility
     if (visibility === 'public' || !this.#parts.clusters.isExternal(clusterId)) return visibility

@@ -1,4 +1,5 @@
 import type { Records } from '../catalogue/records.ts'
+import type { ClusterRegistry } from '../clusters/cluster-registry.ts'
 import type { Clock } from '../domain/clock.ts'
 import type { PendingNode } from '../domain/pending-nodes.ts'
 import { checkedVisibility, type Visibility } from '../domain/visibility.ts'
@@ -9,6 +10,9 @@ import { presentRecord } from './present-record.ts'
 interface Parts {
   records: Pick<Records, 'setOwner'>
   targets: PinTargets
+  clusters: Pick<ClusterRegistry, 'nodeOf'>
+  /** Changes a record whose content another node keeps. Null for a node without others. */
+  member: { setOwner(change: { node: string; accountId: string; id: string; owner: number }): Promise<void> } | null
   clock: Clock
 }
 
@@ -39,14 +43,17 @@ export class VisibilityChanges {
    * Returns the changed record, or null if the account has none with this id.
    *
    * @throws HoldfastError `VALIDATION`; `NOT_OFFERED` in a cluster that serves to everybody; `CONFLICT` if the content
-   * has not arrived
+   * has not arrived; `UNAVAILABLE` if another node keeps the content and does not follow
    */
   async change({ account, uploadId: id, clusterId, visibility }: VisibilityChange): Promise<PinRecord | null> {
-    const { targets, records, clock } = this.#parts
+    const { targets, records, clusters, member, clock } = this.#parts
     const requester = await targets.requester(account)
-    const asked = { cluster: clusterId, visibility: checkedVisibility(visibility) }
-    const { owner } = targets.decide(requester, asked)
-    const row = await records.setOwner({ accountId: account, id, owner, now: clock.now() })
+    const owner = targets.ownerOf(requester, clusterId, checkedVisibility(visibility))
+    const change = { accountId: account, id, owner }
+    // The node with the content changes both.
+    const node = clusters.nodeOf(clusterId)
+    if (node !== null) await member?.setOwner({ node, ...change })
+    const row = await records.setOwner({ ...change, now: clock.now() })
     if (row === null) return null
     const record = presentRecord(row)
     for (const changed of this.#listeners) changed(record)

@@ -3,6 +3,7 @@ import { PAYING_ROOTS } from '../catalogue/egress.ts'
 import { MemoryBudget } from '../concurrency/capacity/memory-budget.ts'
 import type { PortAnswers } from '../concurrency/port-calls.ts'
 import { followRevisions, type RevisionLog } from '../content/revision-log.ts'
+import type { Clock } from '../domain/clock.ts'
 import { isHoldfastError } from '../domain/errors.ts'
 import { featureAnswers, withFeatures } from '../features/gateway-list.ts'
 import { createGateway, gatewaySlots, openerOf } from '../gateway/gateway.ts'
@@ -15,7 +16,7 @@ import { type GatewayStatus, withReadiness } from '../gateway/site/readiness.ts'
 import type { OwnerOf } from '../gateway/source/own-reader.ts'
 import { behindProxies } from '../http/proxies.ts'
 import { identityOf } from '../ipld/cid.ts'
-import { PUBLIC } from '../ledger/possessor.ts'
+import { Possessor, PUBLIC } from '../ledger/possessor.ts'
 import { OwnedContent } from '../pins/owned-content.ts'
 import type { AccessModule } from './access-module.ts'
 import type { ClustersModule } from './clusters-module.ts'
@@ -97,7 +98,7 @@ export function makeGateway(setup: Setup, below: Below) {
   const slots = gatewaySlots(options, clock)
   const parts = { ...dependencies, metrics, opener, slots, egress: egress.tally, cap }
   // Only the handler on the API's origin, where clients send credentials.
-  const handler = createGateway({ ...parts, apart, ownerOf: ownerOf(below, owned) })
+  const handler = createGateway({ ...parts, apart, ownerOf: ownerOf(below, clock) })
   const own = createGateway({ ...parts, options: { ...options, ownOrigin: true } })
   /** Returns the readiness for a load balancer that asks. */
   const readiness = (): GatewayStatus => {
@@ -140,13 +141,19 @@ export function makeGateway(setup: Setup, below: Below) {
 }
 
 /** Returns the reading of accounts by their credentials. A request without a credential loads nothing. */
-function ownerOf({ access, signIn }: Below, owned: OwnedContent): OwnerOf {
+function ownerOf({ access, signIn, storage }: Below, clock: Clock): OwnerOf {
+  const hasOwn = async (multihash: Uint8Array, by: Possessor): Promise<boolean> => {
+    if (storage.heldRoots.hasOwn(multihash, by)) return true
+    // Another node may have the content.
+    const places = storage.shared?.fleet ? await storage.shared.places.find(multihash, by) : []
+    return places.some(({ owner }) => owner === by.owner)
+  }
   return async (request, cid) => {
     const { authenticator } = await signIn()
     const principal = await authenticator.authenticate(request).catch(nobody)
     if (principal === null || access.scopes.adoption(principal) === 'public') return null
-    const account = await access.accounts.get(principal.account.id)
-    return (await owned.has(account, cid, request.signal)) ? account.owner : null
+    const { owner } = await access.accounts.get(principal.account.id)
+    return owner !== null && (await hasOwn(cid.multihash.bytes, new Possessor(owner, clock))) ? owner : null
   }
 }
 

@@ -1,5 +1,5 @@
 import { Possessor, PUBLIC } from '../ledger/possessor.ts'
-import type { FleetMember } from '../nodes/fleet-system.ts'
+import type { FleetMember, FleetParts } from '../nodes/fleet-system.ts'
 import type { ClustersModule } from './clusters-module.ts'
 import { FLEET_SECRET } from './open-shared-catalogue.ts'
 import type { Setup } from './setup.ts'
@@ -10,7 +10,7 @@ export type NodesModule = ReturnType<typeof makeNodes>
 /** Joins the fleet of nodes. `member` is null for a single node. */
 export function makeNodes(
   { config, clock }: Setup,
-  { shared, fleetSystem, sealing }: StorageModule,
+  { shared, fleetSystem, sealing, catalogue }: StorageModule,
   { registry, live, peersOf }: ClustersModule,
 ): { member: FleetMember | null } {
   const { fleet = null } = shared ?? {}
@@ -19,6 +19,7 @@ export function makeNodes(
   const secret = sealing.open(fleet.secret, FLEET_SECRET)
   const { places } = shared
   const visitor = new Possessor(PUBLIC, clock)
-  const parts = { nodes, run, secret, places, visitor, clusters: registry, live, peersOf, clock }
+  const setOwner: FleetParts['setOwner'] = change => catalogue.records.setOwner({ ...change, now: clock.now() })
+  const parts = { nodes, run, secret, places, visitor, clusters: registry, live, peersOf, setOwner, clock }
   return { member: fleetSystem.join({ self: config.node.id, ...parts }) }
 }

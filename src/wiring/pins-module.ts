@@ -92,7 +92,8 @@ export function makePins(setup: Setup, below: Below, load: Loaders) {
   const sweeper = new ExpirySweeper({ records, clock, changes, leaveFetch, logger })
   const makers = pinMakers(setup, shared, scheduler)
   const ownAccount = ownAccountOf(setup, below.access)
-  const visibility = new VisibilityChanges({ records, targets: makers.targets, clock })
+  const owners = { clusters: below.clusters.registry, member: below.nodes.member }
+  const visibility = new VisibilityChanges({ records, targets: makers.targets, ...owners, clock })
   const parts = { sweeper, scheduler, records, bulk, clock, changes, activity, visibility, ownAccount }
   const service = new PinService({ ...makers, ...parts })
   const accountRemoval = new AccountRemoval({

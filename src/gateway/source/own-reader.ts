@@ -10,7 +10,7 @@ export const OWN_HEADERS = { 'cache-control': 'no-store', vary: 'Authorization, 
 
 /**
  * Returns the number of the account that a request's credential names, if the credential may read private content and
- * the account has pinned the CID. Returns null for any other request. Throws HoldfastError `UNAVAILABLE` without the
+ * the account has it. Returns null for any other request. Throws HoldfastError `UNAVAILABLE` without the
  * catalogue.
  */
 export type OwnerOf = (request: ApiRequest, cid: CID) => Promise<number | null>

@@ -25,7 +25,6 @@ export class PinnedContent implements ContentOrigin {
     return this.#open(root, signal, PUBLIC)
   }
 
-  /** Returns the same content with that of an account. */
   withOwn(owner: number): ContentOrigin {
     return { isForRecords: true, open: (root, signal) => this.#open(root, signal, owner) }
   }

@@ -43,6 +43,8 @@ export interface ContentOrigin {
    * to the root is taken down
    */
   open(root: CID, signal: AbortSignal): HeldContent | null | Promise<HeldContent | null>
+  /** Returns the same content with the private content of an account. Absent if this origin has none. */
+  withOwn?(owner: number): ContentOrigin
 }
 
 export interface RequestBlockParts {
@@ -52,7 +54,10 @@ export interface RequestBlockParts {
   rules: AdmissionRules
   spareReads: SpareReads
   memory: MemoryBudget
+  /** Nodes of records. A request gets a node only below a root of which it may read everything. */
   nodes: NodeCache
+  /** Nodes from the network. A root there may link to content that only some may read. */
+  foreignNodes: NodeCache
   signal: AbortSignal
   limits?: WalkLimits | undefined
   /** The responses of this thread that have not ended. */
@@ -144,7 +149,8 @@ export class RequestBlocks implements BlockReader {
    */
   async load(cid: CID): Promise<Loaded> {
     const held = await this.#heldFor(cid)
-    const loaded = await this.#parts.nodes.load(cid, asked => held.get(asked))
+    const { nodes, foreignNodes } = this.#parts
+    const loaded = await (foreign.has(held) ? foreignNodes : nodes).load(cid, asked => held.get(asked))
     this.checkRefusal()
     return loaded
   }
@@ -258,6 +264,9 @@ export class RequestBlocks implements BlockReader {
   }
 }
 
+/** Content of no record. */
+const foreign = new WeakSet<HeldContent>()
+
 /** Errors with which an origin refuses content. Another origin may still serve the content. */
 const REFUSALS: readonly string[] = ['GONE', 'LEGAL_REASONS', 'UNAVAILABLE']
 
@@ -267,6 +276,7 @@ async function openFirst(root: CID, { origins, signal }: RequestBlockParts): Pro
     if (refused !== null && !origin.isForRecords) break
     try {
       const held = await origin.open(root, signal)
+      if (held !== null && !origin.isForRecords) foreign.add(held)
       if (held !== null) return held
     } catch (error) {
       if (!isHoldfastError(error) || !REFUSALS.includes(error.code)) throw error

@@ -46,27 +46,27 @@ const NOT_SERVED: ReadonlySet<string> = new Set([
   'LEGAL_REASONS',
 ])
 const BLOCKS_AHEAD = 16
-/** The cache of decoded nodes may use another quarter of the memory limit. */
-const NODES_SHARE = 4
+/** The two caches of decoded nodes may use another quarter of the memory limit. */
+const NODES_SHARE = 8
 const ARRIVAL_RETRY_SECONDS = 10
 /** Maximum time in which another node or the network must answer whether an open response may go on. */
 const DECIDE_MS = 2_000
 
 export class RootOpener {
   readonly #parts: RootOpenerParts
-  readonly #own: PinnedContent
   readonly #origins: readonly ContentOrigin[]
   readonly #spareReads: SpareReads
   readonly #nodes: NodeCache
+  readonly #foreignNodes: NodeCache
   readonly #open = new Set<RequestBlocks>()
 
   /** @throws HoldfastError `CONFIG_INVALID` for the mode `open` without a network */
   constructor(parts: RootOpenerParts) {
     this.#parts = parts
     this.#nodes = new NodeCache(parts.clock, parts.memory.limit / NODES_SHARE)
+    this.#foreignNodes = new NodeCache(parts.clock, parts.memory.limit / NODES_SHARE)
     this.#spareReads = new SpareReads(BLOCKS_AHEAD, () => !parts.memory.isScarce)
-    this.#own = new PinnedContent(parts.content)
-    this.#origins = originsOf(parts, this.#own)
+    this.#origins = originsOf(parts)
   }
 
   /**
@@ -99,7 +99,7 @@ export class RootOpener {
   async openPinned(path: ContentRoot, owner: number, signal: AbortSignal): Promise<RequestBlocks> {
     const rules = await this.#parts.admission.rules()
     rules.checkBlocked(path.cid, path.names)
-    const own = [this.#own.withOwn(owner), ...this.#pinned.slice(1)]
+    const own = this.#pinned.map(origin => origin.withOwn?.(owner) ?? origin)
     const blocks = await this.#openFrom(own, path, rules, signal)
     if (blocks !== null) return blocks
     throw await this.#missing(path)
@@ -153,7 +153,8 @@ export class RootOpener {
     signal: AbortSignal,
   ): Promise<RequestBlocks | null> {
     const { clock, limits, memory } = this.#parts
-    const shared = { spareReads: this.#spareReads, nodes: this.#nodes, memory, open: this.#open }
+    const caches = { nodes: this.#nodes, foreignNodes: this.#foreignNodes }
+    const shared = { spareReads: this.#spareReads, ...caches, memory, open: this.#open }
     return RequestBlocks.open(cid, { ...shared, origins, clock, rules, signal, limits })
   }
 
@@ -165,8 +166,8 @@ export class RootOpener {
   }
 }
 
-function originsOf({ clock, options, fetcher, network, others }: RootOpenerParts, own: PinnedContent): ContentOrigin[] {
-  const pinned = [own, ...(others == null ? [] : [others])]
+function originsOf({ content, clock, options, fetcher, network, others }: RootOpenerParts): ContentOrigin[] {
+  const pinned = [new PinnedContent(content), ...(others == null ? [] : [others])]
   if (options.mode !== 'open') return pinned
   if (network !== undefined) return [...pinned, network]
   if (fetcher === null) return pinned

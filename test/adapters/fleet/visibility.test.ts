@@ -4,7 +4,7 @@ import { withFleet } from '../../support/fleet.ts'
 import { needsPostgres, type SharedPostgres, sharedPostgres } from '../../support/postgres-server.ts'
 import { checkAdoption } from '../../visibility/adoption.ts'
 import { askersOf, keep } from '../../visibility/kept-content.ts'
-import { type Asker, ask, differences, type Port } from '../../visibility/matrix.ts'
+import { type Asker, ask, CANARY, differences, type Port } from '../../visibility/matrix.ts'
 import { API_SURFACES, HOST, SURFACES } from '../../visibility/surfaces.ts'
 
 /** Begins to read. On a busy machine, a node may answer 503 at first. */
@@ -37,11 +37,16 @@ describe('private content of a fleet', needsPostgres, () => {
       })
       const { cid, uploadId } = record
       const begun = await Promise.all([a, b].map(({ url }) => begin(`${url}/ipfs/${cid}`)))
-      const hide = () => a.engine.pins.setVisibility({ account, uploadId, visibility: 'private' })
+      // Node b passes the change on to node a, which keeps the content.
+      const hide = () => b.engine.pins.setVisibility({ account, uploadId, visibility: 'private' })
       // On a busy machine, a node may confirm too late.
       await expect.poll(async () => (await hide()).pending, { timeout: 60_000 }).toEqual([])
       for (const answer of begun) await expect(answer.arrayBuffer()).rejects.toThrow()
       for (const { url } of [a, b]) expect((await fetch(`${url}/ipfs/${cid}`)).status).toBe(404)
+      await a.stop()
+      const shown = b.engine.pins.setVisibility({ account, uploadId, visibility: 'public' })
+      await expect(shown).rejects.toMatchObject({ code: 'UNAVAILABLE' })
+      expect((await b.engine.pins.get({ account, uploadId })).visibility).toBe('private')
     })
   })
 
@@ -61,6 +66,8 @@ describe('private content of a fleet', needsPostgres, () => {
         const kept = [await keep(a.engine, account, 'first'), await keep(b.engine, account, 'second')]
         const { id: other } = await a.engine.accounts.create({ email: 'two@example.org', plan: 'unlimited' })
         const askers = await askersOf(a.engine, account, other)
+        const { secret } = await a.engine.keys.create(account, { name: 'own', scopes: ['files:read'] })
+        const reader = { name: 'its account', headers: { authorization: `Bearer ${secret}` } }
         const ports = [a, b].flatMap(({ id, url }): Port[] => {
           const port = Number(new URL(url).port)
           return [
@@ -75,6 +82,15 @@ describe('private content of a fleet', needsPostgres, () => {
             const path = { name: 'path', port: port.kind, path: (cid: string) => `/ipfs/${cid}` }
             const { status, body } = await ask(port, path, shared, askers[0] as Asker)
             expect([port.name, status, body]).toEqual([port.name, 200, 'a shared public file'])
+          }
+          // Each node reads private content of another node for its account.
+          const car = { name: 'CAR', port: 'api' as const, path: (cid: string) => `/ipfs/${cid}?format=car` }
+          for (const port of ports.filter(({ kind }) => kind === 'api')) {
+            for (const [name, cid] of Object.entries(contents)) {
+              const { status, body, headers } = await ask(port, car, cid, reader)
+              expect([port.name, name, status, body.includes(CANARY)]).toEqual([port.name, name, 200, true])
+              expect(headers).toContain('cache-control: no-store')
+            }
           }
         }
       },

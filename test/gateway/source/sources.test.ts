@@ -93,6 +93,23 @@ test('the mode open tells types of network content as of pinned content', async 
   }
 })
 
+test('content below a root of the network is read from the network, even if this node knows it', async () => {
+  const tree = { sub: { 'secret.txt': 'once pinned' } }
+  const root = await elsewhere.addDirectory(tree)
+  const sub = await elsewhere.addDirectory(tree.sub)
+  const pinned = await world.addDirectory(tree.sub)
+  expect(pinned.equals(sub)).toBe(true)
+  const { fetcher } = network(async cid => {
+    if (!cid.equals(root)) throw new HoldfastError('CID_NOT_FOUND', `${cid} is with nobody`)
+  })
+  const { request } = directClient(world.gateway({ mode: 'open' }, { fetcher }))
+  expect((await request('GET', `/ipfs/${sub}/secret.txt`)).text).toBe('once pinned')
+  await world.drop(pinned)
+  expect((await request('GET', `/ipfs/${sub}/secret.txt`)).status).toBe(404)
+  expect((await request('GET', `/ipfs/${root}/`)).text).toContain('sub')
+  expect((await request('GET', `/ipfs/${root}/sub/secret.txt`)).status).toBe(404)
+})
+
 test('content of no provider is 404, and late content is 503', async () => {
   const nobody = CID.createV1(0x55, await sha256.digest(Buffer.from('nobody')))
   const slow = await elsewhere.addFile('slow')
