@@ -27,4 +27,12 @@ export const revisionsSchema = `
   DROP FUNCTION takedowns_changed;
   -- The newest change that the node and its threads follow. Null if the version of the node confirms nothing.
   ALTER TABLE nodes ADD COLUMN confirmed BIGINT;
+  -- Each start of a node gives it another run. The version before does so, too, but confirms nothing afterwards.
+  CREATE FUNCTION confirm_anew() RETURNS trigger LANGUAGE plpgsql AS $$
+  BEGIN
+    NEW.confirmed := NULL;
+    RETURN NEW;
+  END $$;
+  CREATE TRIGGER nodes_confirm_anew BEFORE UPDATE OF run ON nodes FOR EACH ROW
+    WHEN (OLD.run IS DISTINCT FROM NEW.run) EXECUTE FUNCTION confirm_anew();
 `

@@ -28,7 +28,11 @@ describe('private records in a database of an earlier version', needsPostgres, (
         const keep = (id: string, owner: number) => commit(catalogue, [record(id, { owner })])
         await expect(keep('closed', 77)).rejects.toMatchObject({ code: 'CONFLICT' })
         await keep('open', 0)
-        await database.command("INSERT INTO nodes (name, number, id, url) VALUES ('older', 7, 'older', 'http://older')")
+        await database.command(
+          "INSERT INTO nodes (name, number, id, url, run, confirmed) VALUES ('older', 7, 'older', 'http://older', 'a', 1)",
+        )
+        // The node has run this version. Then an earlier one has started again with its directory.
+        await database.command("UPDATE nodes SET run = 'b' WHERE name = 'older'")
         const process = await database.connection()
         await new NodeClaim('older').take(process)
         const message = 'visibility: an older Holdfast runs as older: upgrade every node first'
