@@ -27,7 +27,8 @@ const update = route({
   tag: 'Account',
   summary: 'Change name, email or default visibility',
   details:
-    'A key needs every scope. Only a session can change the email, and a kept one needs a proof. An empty name removes it.',
+    'A key needs the four scopes `files:*` and `cluster:read`, and `share:write` for the default visibility `public`. Only a ' +
+    'session can change the email, and a kept one needs a proof. An empty name removes it.',
   body: optionalJson(Type.Object({ email: optional, name: optional, defaultVisibility: optional })),
   answers: { 200: UpdatedUser },
   errors: ['CONFLICT', 'missing_scope', 'SESSION_REQUIRED', 'proof_required'],
@@ -42,6 +43,8 @@ const update = route({
     const { id } = principal.account
     const visibility =
       defaultVisibility === undefined ? undefined : checkedVisibility(defaultVisibility, 'defaultVisibility')
+    // Others may upload with this account, and rely on its default.
+    if (visibility === 'public') services.scopes.check(principal, 'share:write')
     let account = await services.accounts.setProfile(id, { email, name })
     if (visibility !== undefined) account = await services.accounts.setDefaultVisibility(id, visibility)
     return { status: 200, body: { message: 'profile updated', ...(await accountView(services, account)) } }

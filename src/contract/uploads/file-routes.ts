@@ -159,7 +159,7 @@ const importDirectory = route({
   ),
   answers: { 200: Upload, 201: Upload },
   errors: [...STORING, 'FILE_TOO_LARGE', 'NOT_OFFERED', 'DIRECTORY_TOO_LARGE', 'INVALID_PATH'],
-  handler: async (context, { pins, clusters, uploadSlots }) => {
+  handler: async (context, { pins, clusters, uploadSlots, scopes }) => {
     const target = new RequestTarget(context)
     await target.check(pins, context.principal.account.id)
     const body = await context.body()
@@ -176,6 +176,7 @@ const importDirectory = route({
         timelock: present(body.timelock),
         meta: body.meta,
         visibility: present(body.visibility),
+        adopts: scopes.adoption(context.principal),
         preserveMode: body.preserveMode,
         preserveMtime: body.preserveMtime,
       })

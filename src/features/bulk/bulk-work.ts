@@ -30,7 +30,7 @@ export interface BulkWorkParts {
 }
 
 /** Codes of records whose visibility cannot change. */
-const UNCHANGED = new Set<string>(['CONFLICT', 'NOT_OFFERED', 'CLUSTER_NOT_ALLOWED', 'UNAVAILABLE'])
+const UNCHANGED = new Set<string>(['CONFLICT', 'NOT_OFFERED', 'CID_NOT_FOUND', 'UNAVAILABLE'])
 /** Records that one transaction changes. */
 const STEP = 50
 /** Records that one query of a filter finds. */

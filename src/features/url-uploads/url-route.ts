@@ -42,7 +42,7 @@ const uploadUrl = route({
   ),
   answers: { 200: Upload, 201: Upload },
   errors: [...STORING, 'FILE_TOO_LARGE', 'NOT_OFFERED', 'UNAVAILABLE'],
-  handler: async (context, { pins, clusters, uploadSlots, urls }) => {
+  handler: async (context, { pins, clusters, uploadSlots, scopes, urls }) => {
     const { request, principal } = context
     const target = new RequestTarget(context)
     await target.check(pins, principal.account.id)
@@ -57,6 +57,7 @@ const uploadUrl = route({
         cluster: target.cluster(cl),
         timelock: present(timelock),
         visibility: present(visibility),
+        adopts: scopes.adoption(principal),
         meta,
         late: async () => ({ name: present(name) ?? present(file.name) }),
       })
