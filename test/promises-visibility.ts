@@ -181,8 +181,8 @@ export const visibilityPromises: readonly KeptPromise[] = [
   {
     promise: 'an account reads its own private content',
     file: 'src/gateway/source/root-opener.ts',
-    find: 'const own = [this.#own.withOwn(owner), ...this.#pinned.slice(1)]',
-    replace: 'const own = [this.#own.withOwn(owner - owner), ...this.#pinned.slice(1)]',
+    find: 'origin.withOwn?.(owner) ?? origin',
+    replace: 'origin.withOwn?.(owner - owner) ?? origin',
     test: changes('reads its private content, and nobody else'),
   },
   {
@@ -286,8 +286,8 @@ export const visibilityPromises: readonly KeptPromise[] = [
   {
     promise: 'an account reads private content only of its own records',
     file: 'src/wiring/gateway-module.ts',
-    find: 'return (await owned.has(account, cid, request.signal)) ? account.owner : null',
-    replace: 'return (await owned.has(account, cid, request.signal)) ? null : account.owner',
+    find: 'new Possessor(owner, clock))) ? owner : null',
+    replace: 'new Possessor(owner, clock))) ? null : owner',
     test: ownReads('reads private content of its account on'),
   },
   {
@@ -305,11 +305,25 @@ export const visibilityPromises: readonly KeptPromise[] = [
     test: changes('has a default visibility for records'),
   },
   {
+    promise: 'an account reads its private content on every node',
+    file: 'adapters/fleet/other-content.ts',
+    find: 'this.#open(root, signal, owner) }',
+    replace: 'this.#open(root, signal, owner - owner) }',
+    test: { file: 'test/adapters/fleet/visibility.test.ts', name: 'is absent for strangers and other accounts, on' },
+  },
+  {
+    promise: 'a root of the network gives nobody a node of private content',
+    file: 'src/gateway/source/request-blocks.ts',
+    find: 'foreign.has(held) ? foreignNodes : nodes',
+    replace: 'foreign.has(held) ? nodes : nodes',
+    test: { file: 'test/gateway/source/sources.test.ts', name: 'content below a root of the network is read' },
+  },
+  {
     promise: 'a change of the visibility copies only a root that its record keeps meanwhile',
     file: 'src/ledger/root-owners.ts',
     find: 'if (this.rootOf(hold)?.id === root.id) return staged',
     replace: 'if (staged > 0) return staged',
-    test: ways('has no copy of a root that it leaves'),
+    test: ways('has no copy if it leaves the root while'),
   },
   {
     promise: 'a record without its hold keeps no writer busy',
@@ -331,5 +345,36 @@ export const visibilityPromises: readonly KeptPromise[] = [
     find: 'stage = CASE stage WHEN ${STAGE.end} THEN ${STAGE.close} ELSE stage END',
     replace: 'stage = CASE stage WHEN ${STAGE.end} THEN ${STAGE.note} ELSE stage END',
     test: ways('is closed if the walk'),
+  },
+  {
+    promise: 'a node that runs an earlier version again counts as one',
+    file: 'adapters/postgres/schema-revisions.ts',
+    find: '    NEW.confirmed := NULL;\n',
+    replace: '',
+    test: {
+      file: 'test/adapters/postgres/enable-visibility.test.ts',
+      name: 'private records in a database of an earlier version > are enabled once no earlier version runs',
+    },
+  },
+  {
+    promise: 'a key publishes later records by default only with share:write',
+    file: 'src/contract/account/profile.ts',
+    find: "    if (visibility === 'public') services.scopes.check(principal, 'share:write')\n",
+    replace: '',
+    test: changes('has a default visibility for records'),
+  },
+  {
+    promise: 'a record becomes private in a cluster that its plan has lost',
+    file: 'src/pins/visibility-changes.ts',
+    find: 'targets.ownerOf(requester, clusterId, checkedVisibility(visibility))',
+    replace: 'targets.decide(requester, { cluster: clusterId, visibility: checkedVisibility(visibility) }).owner',
+    test: changes('applies to a cluster that the plan'),
+  },
+  {
+    promise: 'the node that keeps the content changes its visibility',
+    file: 'src/pins/visibility-changes.ts',
+    find: '    if (node !== null) await member?.setOwner({ node, ...change })\n',
+    replace: '',
+    test: { file: 'test/adapters/fleet/visibility.test.ts', name: 'ends begun responses on all nodes when its' },
   },
 ]

@@ -2,9 +2,11 @@ import { once } from 'node:events'
 import type { AddressInfo } from 'node:net'
 import { describe, expect, test } from 'vitest'
 import { createServer } from '../../adapters/node-http/index.ts'
+import { CONTRACT_SCOPES } from '../../src/access/principal.ts'
 import { type Engine, SCOPES } from '../../src/index.ts'
 import { callApi } from '../support/api-call.ts'
 import { collect, pseudoRandom } from '../support/bytes.ts'
+import { planOf } from '../support/plans.ts'
 import { withEngine } from '../support/test-engine.ts'
 import { beginReading, threadReaders } from '../support/thread-readers.ts'
 import { absentLike, CANARY } from './matrix.ts'
@@ -61,6 +63,9 @@ describe('an account', () => {
       }
       expect((await set('secret')).json.message).toBe('defaultVisibility must be "public" or "private"')
       expect((await set('private')).json).toMatchObject({ defaultVisibility: 'private' })
+      const { secret: owners } = await engine.keys.create(account, { name: 'four', scopes: CONTRACT_SCOPES })
+      const headers = { authorization: `Bearer ${owners}`, body: JSON.stringify({ defaultVisibility: 'public' }) }
+      expect((await callApi(engine, 'PUT', '/users/me', headers)).json).toMatchObject({ code: 'missing_scope' })
       const { record } = await engine.pins.upload('by default', { account })
       expect([record.visibility, await statusOf(engine, record.cid)]).toEqual(['private', 404])
       const { record: open } = await engine.pins.upload('by default', { account, visibility: 'public' })
@@ -104,6 +109,22 @@ describe('a change of the visibility', () => {
       expect(await call(all, uploadId, 'public', await newAccount())).toEqual([404, 'NOT_FOUND'])
       expect(await call(all, uploadId, 'public')).toEqual([200, 'public'])
     })
+  })
+
+  test('applies to a cluster that the plan of the account has lost', async () => {
+    const plans = { less: planOf({ clusters: ['cl0-global'] }), more: planOf({ clusters: ['cl0-global', 'cl1-eu'] }) }
+    await withEngine(
+      async ({ engine, newAccount }) => {
+        const account = await newAccount('more')
+        const { record } = await engine.pins.upload('somewhere', { account, cluster: 'cl1-eu' })
+        await engine.accounts.setPlan(account, 'less')
+        const { uploadId } = record
+        expect(await engine.pins.setVisibility({ account, uploadId, visibility: 'private' })).toMatchObject({
+          visibility: 'private',
+        })
+      },
+      { plans },
+    )
   })
 
   test('applies to many records by a job, which names the others', async () => {
