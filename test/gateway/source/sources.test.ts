@@ -93,7 +93,7 @@ test('the mode open tells types of network content as of pinned content', async 
   }
 })
 
-test('content below a root of the network is read from the network', async () => {
+test('content below a root of the network is never one of records', async () => {
   const tree = { sub: { 'secret.txt': 'once pinned' } }
   const root = await elsewhere.addDirectory(tree)
   const sub = await elsewhere.addDirectory(tree.sub)
