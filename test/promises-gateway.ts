@@ -286,7 +286,7 @@ export const gatewayPromises: readonly KeptPromise[] = [
   {
     promise: 'another node refuses a file below a directory that is taken down',
     file: 'adapters/fleet/node-blocks.ts',
-    find: 'query === OPENED ? openBlock(live, cid, signal) : readBlock(clusters, cid, signal)',
+    find: 'opened === undefined ? readBlock(clusters, cid, signal) : openBlock(live, cid, signal, reader)',
     replace: 'readBlock(clusters, cid, signal)',
     test: {
       file: 'test/adapters/fleet/fleet-takedowns.test.ts',
@@ -431,7 +431,7 @@ export const gatewayPromises: readonly KeptPromise[] = [
   {
     promise: 'the gateway of each node serves the content of all nodes without the database',
     file: 'adapters/fleet/fleet-member.ts',
-    find: "    if (!isHoldfastError(error, 'UNAVAILABLE')) throw error\n",
+    find: "    if (!isHoldfastError(error, 'UNAVAILABLE') || owner !== null) throw error\n",
     replace: '    throw error\n',
     test: { file: withoutDatabase, name: 'serves the content of each node through every node' },
   },

@@ -1,10 +1,8 @@
 import type { CID } from 'multiformats/cid'
-import type { SharedPlace } from '../../src/catalogue/fleet.ts'
 import type { BlockSource } from '../../src/content/block-source.ts'
 import { BlocksOfNode } from '../../src/content/taken-source.ts'
 import { isHoldfastError } from '../../src/domain/errors.ts'
 import type { ApiHandler } from '../../src/http/api-messages.ts'
-import { Possessor, PUBLIC } from '../../src/ledger/possessor.ts'
 import type { FleetMember, FleetParts, FleetSystem } from '../../src/nodes/fleet-system.ts'
 import { receiveForwarded } from './forwarded.ts'
 import { NODE_BLOCKS_PATH, nodeBlocks } from './node-blocks.ts'
@@ -88,12 +86,15 @@ interface Means {
   others: () => Promise<KnownNode[]>
 }
 
-type FoundPlace = KnownNode & Omit<SharedPlace, 'node'>
+interface FoundPlace extends KnownNode {
+  liveUntil: number | null
+  isRoot: boolean
+}
 
 async function placesOf(
   { places, self }: FleetParts,
   known: Means['known'],
-  { cid, by }: { cid: CID; by: FleetParts['visitor'] },
+  { cid, by }: { cid: CID; by: ReturnType<FleetParts['partyOf']> },
 ): Promise<FoundPlace[]> {
   const found = await places.find(cid.multihash.bytes, by)
   const nodes = await known()
@@ -107,26 +108,25 @@ async function placesOf(
 
 interface Asked {
   cid: CID
-  /** Number of the account that reads; 0 for a stranger. */
-  owner: number
+  /** Number of the account that reads; null for a stranger. */
+  owner: number | null
 }
 
 /** If the database cannot be reached, returns all other nodes for a stranger: each knows what it may serve. */
 async function placesOrAll(parts: FleetParts, { known, others }: Means, { cid, owner }: Asked): Promise<FoundPlace[]> {
-  const by = owner === PUBLIC ? parts.visitor : new Possessor(owner, parts.clock)
   try {
-    return await placesOf(parts, known, { cid, by })
+    return await placesOf(parts, known, { cid, by: parts.partyOf(owner) })
   } catch (error) {
-    if (owner !== PUBLIC || !isHoldfastError(error, 'UNAVAILABLE')) throw error
+    if (!isHoldfastError(error, 'UNAVAILABLE') || owner !== null) throw error
     const all = await others()
     if (all.length === 0) throw error
-    return all.map(node => ({ ...node, isRoot: false, liveUntil: null, owner }))
+    return all.map(node => ({ ...node, isRoot: false, liveUntil: null }))
   }
 }
 
 /**
- * Opens content for a stranger or an account. For a file below a root, the node that has the file checks that a path to the file is
- * not taken down.
+ * Opens content for a stranger or an account. For a file below a root, the node that has the file checks that a path to
+ * the file is not taken down.
  */
 async function open(parts: FleetParts, means: Means, asked: Asked): Promise<NodeContent | null> {
   const { sender, readings } = means

@@ -5,7 +5,6 @@ import { HoldfastError, isHoldfastError } from '../../src/domain/errors.ts'
 import type { ApiHandler } from '../../src/http/api-messages.ts'
 import { errorResponse } from '../../src/http/error-response.ts'
 import { parseCid } from '../../src/ipld/cid.ts'
-import { PUBLIC } from '../../src/ledger/possessor.ts'
 
 /** Path prefix of the requests by which nodes read each other's blocks. Requests from other clients are refused. */
 export const NODE_BLOCKS_PATH = '/fleet/v1/blocks/'
@@ -31,9 +30,9 @@ export function nodeBlocks(
   return async ({ path, query, signal }) => {
     try {
       const cid = parseCid(path.slice(NODE_BLOCKS_PATH.length))
-      const [opened, owner = PUBLIC] = OPENED_BY.exec(query) ?? []
-      const served =
-        opened === undefined ? readBlock(clusters, cid, signal) : openBlock(live, cid, Number(owner), signal)
+      const [opened, owner] = OPENED_BY.exec(query) ?? []
+      const reader = owner === undefined ? undefined : Number(owner)
+      const served = opened === undefined ? readBlock(clusters, cid, signal) : openBlock(live, cid, signal, reader)
       const { bytes, liveUntil } = await served
       const headers = {
         'content-type': 'application/vnd.ipld.raw',
@@ -56,8 +55,8 @@ interface ServedBlock {
 async function openBlock(
   live: Pick<LiveContent, 'lease'>,
   cid: CID,
-  owner: number,
   signal: AbortSignal,
+  owner?: number,
 ): Promise<ServedBlock> {
   const leased = live.lease(cid, owner)
   if (leased === null) throw new HoldfastError('CID_NOT_FOUND', `block ${cid} is not on this node`)

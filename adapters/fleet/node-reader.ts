@@ -5,7 +5,6 @@ import { takenDown } from '../../src/content/live-content.ts'
 import type { Clock } from '../../src/domain/clock.ts'
 import { HoldfastError, isHoldfastError } from '../../src/domain/errors.ts'
 import { wholeUpTo } from '../../src/domain/sources.ts'
-import { PUBLIC } from '../../src/ledger/possessor.ts'
 import { DAMAGED, LIVE_UNTIL_HEADER, NODE_BLOCKS_PATH, OPENED } from './node-blocks.ts'
 import { NO_CLIENT, type NodeSender } from './node-sender.ts'
 
@@ -16,8 +15,8 @@ const LONGEST_BLOCK = 4 * 1024 * 1024
 /** A block that was requested by its own CID. The node serves it only if a live root for its reader contains it. */
 interface Opened {
   cid: CID
-  /** Number of the account that reads; 0 for a stranger. */
-  owner: number
+  /** Number of the account that reads; null for a stranger. */
+  owner: number | null
   /** Called with the end of the last record, in ms since the epoch; null if a record never expires. */
   onLiveUntil: (liveUntil: number | null) => void
 }
@@ -54,7 +53,7 @@ async function read(request: BlockRequest, signal: AbortSignal): Promise<Uint8Ar
 }
 
 async function ask({ sender, node, cid, opened }: BlockRequest, signal: AbortSignal) {
-  const query = opened === null ? '' : `?${OPENED}${opened.owner === PUBLIC ? '' : `=${opened.owner}`}`
+  const query = opened === null ? '' : `?${OPENED}${opened.owner === null ? '' : `=${opened.owner}`}`
   try {
     const asked = { method: 'GET', target: `${NODE_BLOCKS_PATH}${cid}${query}`, headers: {}, body: null, signal }
     const answer = await sender.send(node, { ...asked, client: NO_CLIENT, whileLeaving: true })

@@ -3,7 +3,6 @@ import { Semaphore } from '../../src/concurrency/capacity/semaphore.ts'
 import type { BlockSource } from '../../src/content/block-source.ts'
 import type { ContentOrigin, HeldContent } from '../../src/gateway/source/request-blocks.ts'
 import { isInline } from '../../src/ipld/cid.ts'
-import { PUBLIC } from '../../src/ledger/possessor.ts'
 
 export interface NodeContent {
   source: BlockSource
@@ -15,10 +14,10 @@ export interface NodeContent {
 
 /**
  * Returns null if no other node has the content.
- * @param owner number of the account that reads; 0 for a stranger
+ * @param owner number of the account that reads; null for a stranger
  * @throws HoldfastError `GONE` or `LEGAL_REASONS` if every node that has the content refuses to serve it
  */
-export type FindNodeContent = (cid: CID, owner: number) => Promise<NodeContent | null>
+export type FindNodeContent = (cid: CID, owner: number | null) => Promise<NodeContent | null>
 
 /** Maximum number of concurrent block reads from other nodes, across all responses. */
 const READS_AT_ONCE = 64
@@ -33,14 +32,14 @@ export class OtherContent implements ContentOrigin {
   }
 
   open(root: CID, signal: AbortSignal): Promise<HeldContent | null> {
-    return this.#open(root, signal, PUBLIC)
+    return this.#open(root, signal, null)
   }
 
   withOwn(owner: number): ContentOrigin {
     return { isForRecords: true, open: (root, signal) => this.#open(root, signal, owner) }
   }
 
-  async #open(root: CID, signal: AbortSignal, owner: number): Promise<HeldContent | null> {
+  async #open(root: CID, signal: AbortSignal, owner: number | null): Promise<HeldContent | null> {
     const found = isInline(root) ? null : await this.#find(root, owner)
     if (found === null) return null
     const { source, liveUntil, release } = found

@@ -30,8 +30,8 @@ export interface FleetParts {
   /** The unsealed secret with which nodes authenticate to each other. */
   secret: Uint8Array
   places: SharedPlaces
-  /** The party of reads by strangers. */
-  visitor: Possessor
+  /** Returns the party of reads by the account with a number, or with null by strangers. */
+  partyOf: (owner: number | null) => Possessor
   clusters: Pick<ClusterRegistry, 'nodeOf' | 'defaultCluster' | 'backends' | 'readerOf' | 'absent'>
   live: Pick<LiveContent, 'lease'>
   /** Returns the peers of a cluster that this node keeps. Null as in {@link FleetMember.peersOf}. */

@@ -18,8 +18,8 @@ export function makeNodes(
   const { nodes, run } = fleet
   const secret = sealing.open(fleet.secret, FLEET_SECRET)
   const { places } = shared
-  const visitor = new Possessor(PUBLIC, clock)
+  const partyOf: FleetParts['partyOf'] = owner => new Possessor(owner ?? PUBLIC, clock)
   const setOwner: FleetParts['setOwner'] = change => catalogue.records.setOwner({ ...change, now: clock.now() })
-  const parts = { nodes, run, secret, places, visitor, clusters: registry, live, peersOf, setOwner, clock }
+  const parts = { nodes, run, secret, places, partyOf, clusters: registry, live, peersOf, setOwner, clock }
   return { member: fleetSystem.join({ self: config.node.id, ...parts }) }
 }

@@ -26,6 +26,7 @@ import { UploadStaging } from '../pins/upload/upload-staging.ts'
 import { Uploader } from '../pins/upload/uploader.ts'
 import { VisibilityChanges } from '../pins/visibility-changes.ts'
 import type { AccessModule } from './access-module.ts'
+import { type AnnouncerLoader, announcerOf } from './announcer.ts'
 import type { ClustersModule } from './clusters-module.ts'
 import type { Lifecycle } from './container.ts'
 import type { ContentModule } from './content-module.ts'
@@ -58,7 +59,7 @@ interface Loaders {
   searchRoom: () => Promise<{ SearchRoom: typeof SearchRoom }>
   carImporter: () => Promise<{ CarImporter: typeof CarImporter }>
   placementRunner: () => Promise<{ PlacementRunner: typeof PlacementRunner }>
-  announcer: () => Promise<{ Announcer: typeof Announcer }>
+  announcer: AnnouncerLoader
   fetchAttempt: () => Promise<{ attemptMaker: typeof attemptMaker }>
   nodeFetcher: () => Promise<{ NodeFetcher: typeof NodeFetcher }>
 }
@@ -92,8 +93,14 @@ export function makePins(setup: Setup, below: Below, load: Loaders) {
   const sweeper = new ExpirySweeper({ records, clock, changes, leaveFetch, logger })
   const makers = pinMakers(setup, shared, scheduler)
   const ownAccount = ownAccountOf(setup, below.access)
-  const owners = { clusters: below.clusters.registry, member: below.nodes.member }
-  const visibility = new VisibilityChanges({ records, targets: makers.targets, ...owners, clock })
+  const { targets } = makers
+  const visibility = new VisibilityChanges({
+    ...below.nodes,
+    records,
+    targets,
+    clusters: below.clusters.registry,
+    clock,
+  })
   const parts = { sweeper, scheduler, records, bulk, clock, changes, activity, visibility, ownAccount }
   const service = new PinService({ ...makers, ...parts })
   const accountRemoval = new AccountRemoval({
@@ -110,7 +117,7 @@ export function makePins(setup: Setup, below: Below, load: Loaders) {
     visibility,
     scheduler,
     backendOf: makers.backendOf,
-    targets: makers.targets,
+    targets,
     wakeSweeper: () => sweeper.wake(),
     changes,
     deletion,
@@ -133,7 +140,7 @@ export function makePins(setup: Setup, below: Below, load: Loaders) {
         changes.wakes(placements)
         placements.wake()
       }
-      announcer = await announcerOf(setup, shared, visibility)
+      announcer = await announcerOf(setup, { ...shared, visibility, load: load.announcer })
       await announcer?.start()
       const { member } = below.nodes
       const fetcher = member === null ? node : await nodeFetcher(shared)
@@ -279,23 +286,4 @@ async function placementRunner(
   }
   const { PlacementRunner } = await load.placementRunner()
   return new PlacementRunner(parts, logger)
-}
-
-/** Returns null for a node without routers, which announces nothing. */
-async function announcerOf(
-  { clock, logger }: Setup,
-  { storage, network, changes, load }: Shared,
-  visibility: VisibilityChanges,
-): Promise<Announcer | null> {
-  const { node, blocks: served } = network
-  if (node === null || served === null || !node.hasRouters) return null
-  const { Announcer } = await load.announcer()
-  const { heldRoots: roots, announcements } = storage
-  const announcer = new Announcer({ announcing: node, roots, announcements, served, clock, logger })
-  const changed = announcer.changed.bind(announcer)
-  changes.observe({ created: changed, changed, removed: record => announcer.removed(record) })
-  visibility.observe(record => announcer.shown(record))
-  // If another node removes a record, this node emits no event for the record.
-  storage.work?.gone(dag => announcer.left(dag))
-  return announcer
 }
