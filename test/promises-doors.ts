@@ -75,7 +75,7 @@ export const doorPromises: readonly KeptPromise[] = [
   },
   {
     promise: 'a URL names a file of the current directory',
-    file: 'adapters/cli/get-command.ts',
+    file: 'adapters/cli/content-words.ts',
     find: "namesIn(names.map(textOfUri).join('/'))",
     replace: 'names.map(textOfUri)',
     test: { file: interrupted, name: 'names the file of an escaped URL in the current directory' },
@@ -125,8 +125,8 @@ export const doorPromises: readonly KeptPromise[] = [
   {
     promise: 'a misspelt flag is refused with its likeness',
     file: 'adapters/cli/arguments.ts',
-    find: "suggestion(unknown, [...Object.keys(options), 'help'], ",
-    replace: 'suggestion(unknown, [], ',
+    find: 'suggestion(flag, names, ',
+    replace: 'suggestion(flag, [], ',
     test: { file: commandLine, name: 'a misspelt flag names the flag that it resembles' },
   },
   {
