@@ -50,5 +50,5 @@ test('the API report names few packages, and none of libp2p', () => {
     name.startsWith('node:') ? 'node' : 'package',
   )
   expect(packages.toSorted()).toEqual(['interface-blockstore', 'interface-datastore', 'multiformats/cid'])
-  expect(builtIn).toEqual(['node:worker_threads', 'node:stream/web'])
+  expect(builtIn).toEqual(['node:worker_threads'])
 })

@@ -1421,7 +1421,7 @@ const promises: readonly KeptPromise[] = [
   },
   {
     promise: 'a node withdraws content that another node removed',
-    file: 'src/wiring/announcer.ts',
+    file: 'src/wiring/announcer-parts.ts',
     find: '  storage.work?.gone(dag => announcer.left(dag))\n',
     replace: '',
     test: { file: 'test/adapters/fleet/two-nodes.test.ts', name: 'a node withdraws content that another' },

@@ -19,7 +19,7 @@ export type TakedownsModule = ReturnType<typeof makeTakedowns>
 /** Creates the module. Nothing may serve content before it has started. */
 export function makeTakedowns(
   { dataDir, config, clock, logger, fileSystem = nodeFileSystem }: Setup,
-  { database, blocks, writes, shared }: StorageModule,
+  { database, blocks, writes, shared, work }: StorageModule,
   { live, registry }: ClustersModule,
 ) {
   const walks = new ReachWalks(database, writes)
@@ -27,9 +27,14 @@ export function makeTakedowns(
   const table = new WithheldLedger(database, blocks, writes)
   const withholding = new Withholding({ table, walks, walker, clock, logger })
   const node = config.node?.id ?? null
+  let hasStarted = false
   const apply = async (): Promise<void> => {
     await takedowns.follow()
-    // The change may be one of a visibility, which only the open responses must follow.
+    revisions.publish()
+    // Nobody reads before the start, and the first release after it withdraws provider records.
+    if (work === null || !hasStarted) return
+    // Until its release, the former hold of a record that is now private shows the content to everyone.
+    await work.dropReleased()
     revisions.publish()
   }
   const fleet = shared === null ? null : new FleetRevisions({ rows: shared.revisions, clock, logger, node, apply })
@@ -47,6 +52,7 @@ export function makeTakedowns(
       shared?.changes.revisions(newest => fleet?.look(newest))
       await takedowns.start()
       await fleet?.start()
+      hasStarted = true
       withholding.start()
     },
     unsettled: () => unsettled([fleet, withholding]),
