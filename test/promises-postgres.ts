@@ -687,7 +687,7 @@ const promises: readonly KeptPromise[] = [
   },
   {
     promise: 'a status waits five seconds for the node that knows the peers of a pin',
-    file: 'adapters/fleet/node-peers.ts',
+    file: 'adapters/fleet/node-answer.ts',
     find: 'orAborted(ask(signal), signal)',
     replace: 'ask(signal)',
     test: externalStatus('are unknown after five seconds'),

@@ -1,11 +1,10 @@
-import { within } from '../../src/concurrency/deadline.ts'
 import type { Clock } from '../../src/domain/clock.ts'
 import { type ErrorCode, HoldfastError, isHoldfastError } from '../../src/domain/errors.ts'
-import { orAborted, wholeUpTo } from '../../src/domain/sources.ts'
 import type { ApiHandler } from '../../src/http/api-messages.ts'
 import { errorResponse } from '../../src/http/error-response.ts'
 import type { FleetParts, OwnerOnNode } from '../../src/nodes/fleet-system.ts'
-import { NO_CLIENT, type NodeSender } from './node-sender.ts'
+import { answerOf } from './node-answer.ts'
+import type { NodeSender } from './node-sender.ts'
 
 /** Path prefix of the requests that give a record on another node another owner. The query has the account. */
 export const NODE_OWNERS_PATH = '/fleet/v1/owners/'
@@ -43,24 +42,13 @@ export async function setOwnerOnNode(
 ): Promise<void> {
   const query = new URLSearchParams({ account: accountId, owner: String(owner) })
   const target = `${NODE_OWNERS_PATH}${encodeURIComponent(id)}?${query}`
-  const late = () => new HoldfastError('UNAVAILABLE', `the node ${node} does not answer`)
-  const ask = async (signal: AbortSignal): Promise<void> => {
-    const answer = await sender.send(node, {
-      method: 'POST',
-      target,
-      headers: {},
-      body: null,
-      signal,
-      client: NO_CLIENT,
-    })
-    const body = await wholeUpTo(answer.body, LONGEST_ANSWER)
-    if (answer.status === 200) return
+  const request = { node, method: 'POST', target, ms: ANSWER_MS, longest: LONGEST_ANSWER }
+  try {
+    const { status, body } = await answerOf(sender, clock, request)
+    if (status === 200) return
     const { code, message } = JSON.parse(String(body)) as { code?: ErrorCode; message?: string }
     const known = KNOWN.find(one => one === code) ?? 'UNAVAILABLE'
-    throw new HoldfastError(known, message ?? `the node ${node} answered ${answer.status}`)
-  }
-  try {
-    await within({ clock, ms: ANSWER_MS, late }, signal => orAborted(ask(signal), signal))
+    throw new HoldfastError(known, message ?? `the node ${node} answered ${status}`)
   } catch (cause) {
     if (isHoldfastError(cause) && KNOWN.includes(cause.code)) throw cause
     throw new HoldfastError('UNAVAILABLE', `visibility: the node ${node} keeps the content and does not follow`, {

@@ -1,13 +1,11 @@
 import type { BackendStatus } from '../../src/clusters/cluster-backend.ts'
-import { within } from '../../src/concurrency/deadline.ts'
 import type { Clock } from '../../src/domain/clock.ts'
-import { HoldfastError } from '../../src/domain/errors.ts'
-import { orAborted, wholeUpTo } from '../../src/domain/sources.ts'
 import type { ApiHandler } from '../../src/http/api-messages.ts'
 import { errorResponse } from '../../src/http/error-response.ts'
 import { cidOf, type DagIdentity, identityOf, parseCid } from '../../src/ipld/cid.ts'
 import type { FleetParts } from '../../src/nodes/fleet-system.ts'
-import { NO_CLIENT, type NodeSender } from './node-sender.ts'
+import { answerOf } from './node-answer.ts'
+import type { NodeSender } from './node-sender.ts'
 
 /** Path prefix of the requests for the peers that keep a DAG of an external cluster. The query names the cluster. */
 export const NODE_PEERS_PATH = '/fleet/v1/peers/'
@@ -50,17 +48,12 @@ export async function peersOnNode(
   { node, cluster, dag }: DagOnNode,
 ): Promise<Peers | null> {
   const target = `${NODE_PEERS_PATH}${cidOf(dag)}?${new URLSearchParams({ cluster })}`
-  const late = () => new HoldfastError('UNAVAILABLE', `the node ${node} does not answer`)
-  const ask = async (signal: AbortSignal): Promise<Peers | null> => {
-    const asked = { method: 'GET', target, headers: {}, body: null, signal, client: NO_CLIENT, whileLeaving: true }
-    const answer = await sender.send(node, asked)
-    const body = await wholeUpTo(answer.body, LONGEST_ANSWER)
-    if (answer.status !== 200 || body === null) return null
+  const request = { node, method: 'GET', target, whileLeaving: true }
+  try {
+    const { status, body } = await answerOf(sender, clock, { ...request, ms: ANSWER_MS, longest: LONGEST_ANSWER })
+    if (status !== 200 || body === null) return null
     const { peers } = JSON.parse(body.toString()) as { peers?: Peers | null }
     return peers ?? null
-  }
-  try {
-    return await within({ clock, ms: ANSWER_MS, late }, signal => orAborted(ask(signal), signal))
   } catch {
     // The caller knows from the catalogue that the content exists, but not which peers keep it.
     return null

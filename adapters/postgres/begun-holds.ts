@@ -47,11 +47,13 @@ const HAS_ROOT = 'COALESCE(root_id, 0) <> 0'
 export const UNLESS_ENDED = `CASE WHEN EXISTS (
   SELECT 1 FROM nodes WHERE name = $1 AND state NOT IN ('active', 'retiring')) THEN NULL ELSE $1 END`
 
+/** Columns of which no two complete roots have the same values. */
+const KEY = 'multihash, codec, backend_id, owner'
+
 /**
  * Inserts or finds the root of each wanted DAG, and begins a hold on it. The roots stay locked until the holds exist, so
  * nobody can drop them. They are locked in one order, public roots first, to avoid deadlocks.
  */
-const KEY = 'multihash, codec, backend_id, owner'
 const BEGIN = `
   WITH wanted AS MATERIALIZED (
     SELECT *, 'hold ' || nextval('hold_numbers') AS hold_id

@@ -8,6 +8,7 @@ import { callApi } from '../support/api-call.ts'
 import { pseudoRandom } from '../support/bytes.ts'
 import { eventually } from '../support/content-parts.ts'
 import { ManualClock } from '../support/manual-clock.ts'
+import { PLAIN_ACCOUNT } from '../support/plain-account.ts'
 import { EMPTY, storeSizes, withDatabase } from '../support/store-inspection.ts'
 import { withEngine } from '../support/test-engine.ts'
 import { failure } from './support.ts'
@@ -94,16 +95,7 @@ describe('the removal of an account', () => {
   /** Returns a deleted account with 120 keys and 120 pins, and a removal whose step number `fault` fails. */
   async function marked() {
     const { accounts, keys } = memoryAccess()
-    const rest = {
-      name: null,
-      plan: 'free',
-      role: 'user' as const,
-      defaultCluster: null,
-      disabled: false,
-      owner: null,
-      defaultVisibility: 'public' as const,
-      createdAt: 1,
-    }
+    const rest = { ...PLAIN_ACCOUNT, plan: 'free', createdAt: 1 }
     await accounts.insert({ id: 'a', email: 'a@example.org', ...rest }, null)
     for (let i = 0; i < 120; i++) {
       const key = { id: `k${i}`, accountId: 'a', parentId: null, name: `k${i}`, label: null, prefix: '', scopes: [] }
@@ -186,15 +178,7 @@ describe('the removal of an account', () => {
   /** Returns a removal of two accounts, of which `clear` removes pins. The second is not marked yet. */
   async function ofTwo(clear: (id: string) => Promise<boolean>) {
     const { accounts } = memoryAccess()
-    const rest = {
-      name: null,
-      plan: 'free',
-      role: 'user' as const,
-      defaultCluster: null,
-      disabled: false,
-      owner: null,
-      defaultVisibility: 'public' as const,
-    }
+    const rest = { ...PLAIN_ACCOUNT, plan: 'free' }
     for (const id of ['a', 'b']) await accounts.insert({ id, email: `${id}@example.org`, createdAt: 1, ...rest }, null)
     await accounts.markDeleted('a', 1)
     const clock = new ManualClock()

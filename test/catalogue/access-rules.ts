@@ -9,6 +9,7 @@ import {
   type PageRequest,
   type Session,
 } from '../../src/catalogue/index.ts'
+import { PLAIN_ACCOUNT } from '../support/plain-account.ts'
 import type { AccessCatalogue } from './memory-access.ts'
 
 /** A test that every implementation of the access stores must pass. It gets an empty catalogue. */
@@ -646,16 +647,7 @@ export const accessRules: readonly AccessRule[] = [
 ]
 
 function account(id: string): Account {
-  const rest = {
-    name: null,
-    plan: 'free',
-    role: 'user' as const,
-    defaultCluster: null,
-    disabled: false,
-    owner: null,
-    defaultVisibility: 'public' as const,
-    createdAt: 1,
-  }
+  const rest = { ...PLAIN_ACCOUNT, plan: 'free', createdAt: 1 }
   return { id, email: `${id}@example.org`, ...rest }
 }
 

@@ -10,6 +10,7 @@ import { WriteQueue } from '../../src/storage/write-queue.ts'
 import { auditRules } from '../features/audit/audit-rules.ts'
 import { webhookRules } from '../features/webhooks/webhook-rules.ts'
 import { newDatabase } from '../support/new-database.ts'
+import { PLAIN_ACCOUNT } from '../support/plain-account.ts'
 import { RepeatingDatabase } from '../support/repeating-database.ts'
 import { withTempDir } from '../support/temp-dir.ts'
 import { bulkModel } from './bulk-model.ts'
@@ -78,15 +79,7 @@ function withSqlite(run: (catalogue: ContentCatalogue) => Promise<void>, Databas
 /** Creates a catalogue in memory, with the accounts. */
 async function inMemory(): Promise<ContentCatalogue> {
   const catalogue = memoryCatalogue(EXTERNAL)
-  const rest = {
-    name: null,
-    plan: 'unlimited',
-    role: 'user' as const,
-    defaultCluster: null,
-    disabled: false,
-    owner: null,
-    defaultVisibility: 'public' as const,
-  }
+  const rest = { ...PLAIN_ACCOUNT, plan: 'unlimited' }
   for (const id of ACCOUNTS) await catalogue.accounts.insert({ id, email: `${id}@test`, ...rest, createdAt: 0 }, null)
   return catalogue
 }

@@ -114,7 +114,6 @@ export class ProviderLogins {
     const plan = checks.planOf(groups)
     const id = randomId()
     const owner = ownerNumber()
-    const visibility = { defaultVisibility: 'public' as const }
     const rest = {
       id,
       plan,
@@ -123,7 +122,7 @@ export class ProviderLogins {
       disabled: false,
       createdAt: now,
       owner,
-      ...visibility,
+      defaultVisibility: 'public' as const,
     }
     const own = Buffer.from(hashSecret(`${issuer} ${subject}`))
       .toString('hex')

@@ -3,6 +3,7 @@ import { Postgres } from '../../../adapters/postgres/postgres.ts'
 import { postgresAccess } from '../../../adapters/postgres/postgres-access.ts'
 import type { NewKeyRow } from '../../../src/catalogue/index.ts'
 import { accessRules } from '../../catalogue/access-rules.ts'
+import { PLAIN_ACCOUNT } from '../../support/plain-account.ts'
 import { needsPostgres } from '../../support/postgres-server.ts'
 import { emptied } from './emptied.ts'
 import { openedDatabase } from './opened-database.ts'
@@ -20,15 +21,7 @@ describe('the access stores in PostgreSQL', needsPostgres, () => {
     const other = await Postgres.open({ url })
     try {
       const [here, there] = [postgresAccess(database, 'here'), postgresAccess(other, 'there')]
-      const rest = {
-        name: null,
-        plan: 'free',
-        role: 'user' as const,
-        defaultCluster: null,
-        disabled: false,
-        owner: null,
-        defaultVisibility: 'public' as const,
-      }
+      const rest = { ...PLAIN_ACCOUNT, plan: 'free' }
       await here.accounts.insert({ id: 'one', email: 'one@example.org', ...rest, createdAt: 1 }, null)
       const insert = (node: typeof here, id: string): Promise<string> =>
         node.keys.insert(key(id), { now: 1, maxKeys: 10 })
@@ -48,15 +41,7 @@ describe('the access stores in PostgreSQL', needsPostgres, () => {
 
   test('the traffic of an account goes with it', async () => {
     const { accounts } = postgresAccess(database, 'here')
-    const rest = {
-      name: null,
-      plan: 'free',
-      role: 'user' as const,
-      defaultCluster: null,
-      disabled: false,
-      owner: null,
-      defaultVisibility: 'public' as const,
-    }
+    const rest = { ...PLAIN_ACCOUNT, plan: 'free' }
     for (const id of ['one', 'two']) await accounts.insert({ id, email: id, ...rest, createdAt: 1 }, null)
     await database.command(
       "INSERT INTO egress (account_id, month, domain, bytes) VALUES ('one', 202611, 'a', 1), ('two', 202611, 'a', 1)",

@@ -16,6 +16,7 @@ import { ACCOUNTS, EXTERNAL } from '../../catalogue/content-support.ts'
 import { featureStores } from '../../catalogue/feature-stores.ts'
 import type { ContentCatalogue, Surroundings } from '../../catalogue/memory-catalogue.ts'
 import { newDatabase } from '../../support/new-database.ts'
+import { PLAIN_ACCOUNT } from '../../support/plain-account.ts'
 import { withTempDir } from '../../support/temp-dir.ts'
 
 /** A node: its ledger in SQLite and the shared catalogue. */
@@ -29,15 +30,7 @@ export interface TestNode extends ContentCatalogue {
 /** Inserts the accounts that the rules use. */
 export async function withAccounts(database: Postgres): Promise<void> {
   const { accounts } = postgresAccess(database, 'here')
-  const rest = {
-    name: null,
-    plan: 'unlimited',
-    role: 'user' as const,
-    defaultCluster: null,
-    disabled: false,
-    owner: null,
-    defaultVisibility: 'public' as const,
-  }
+  const rest = { ...PLAIN_ACCOUNT, plan: 'unlimited' }
   for (const id of ACCOUNTS) await accounts.insert({ id, email: `${id}@test`, ...rest, createdAt: 0 }, null)
 }
 

@@ -7,6 +7,7 @@ import { FAILED_PLANS, play, playModel } from '../../catalogue/catalogue-model.t
 import type { Cuts, MakeCatalogue } from '../../catalogue/model-store.ts'
 import { whole } from '../../catalogue/whole-reconciliation.ts'
 import { ManualClock } from '../../support/manual-clock.ts'
+import { PLAIN_ACCOUNT } from '../../support/plain-account.ts'
 import { needsPostgres } from '../../support/postgres-server.ts'
 import { emptied } from './emptied.ts'
 import { openedDatabase } from './opened-database.ts'
@@ -38,16 +39,7 @@ describe('a catalogue in PostgreSQL and the ledger of a node', needsPostgres, ()
     const { content } = postgresContent(database, new CatalogueHolds(parts), node)
     const { records, reconciliation } = content
     const { accounts } = postgresAccess(database, 'here')
-    const rest = {
-      name: null,
-      plan: 'x',
-      role: 'user' as const,
-      defaultCluster: null,
-      disabled: false,
-      owner: null,
-      defaultVisibility: 'public' as const,
-      createdAt: 0,
-    }
+    const rest = { ...PLAIN_ACCOUNT, plan: 'x', createdAt: 0 }
     return {
       records,
       begin: async ids => {
