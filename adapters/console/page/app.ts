@@ -1,6 +1,5 @@
 import { useEffect, useLayoutEffect, useMemo, useState } from 'preact/hooks'
 import type { Cluster, HoldfastClient, SendOptions, TargetOptions, Upload, User } from '../../client/index.ts'
-import { AccountView } from './account/account-view.ts'
 import { ContentView } from './content/content-view.ts'
 import { JobList } from './content/job-list.ts'
 import { PinView } from './content/pin-view.ts'
@@ -16,6 +15,7 @@ import { lazily } from './widgets/lazily.ts'
 import { Notices } from './widgets/notices.ts'
 import { wordsFor } from './words.ts'
 
+const AccountView = lazily(() => import('./account/account-view.ts').then(({ AccountView }) => AccountView))
 const OwnerView = lazily(() => import('./owner/owner-view.ts').then(({ OwnerView }) => OwnerView))
 
 export function App() {
