@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import type { CoreCatalogue } from '../../src/catalogue/catalogue.ts'
 import type { NewRecord, PinLimits } from '../../src/catalogue/records.ts'
@@ -11,6 +12,7 @@ import { RootOwners } from '../../src/ledger/root-owners.ts'
 import { RootTable } from '../../src/ledger/root-table.ts'
 import type { WholeDag } from '../../src/ledger/whole-dag.ts'
 import type { Database } from '../../src/storage/database.ts'
+import { writeEmptyDatabase } from '../../src/storage/empty-database.ts'
 import { WriteQueue } from '../../src/storage/write-queue.ts'
 import { RepeatingDatabase } from '../support/repeating-database.ts'
 
@@ -69,6 +71,7 @@ export interface LedgerParts {
 }
 
 function openLedger(file: string, cuts: Cuts): LedgerParts {
+  if (!existsSync(file)) writeEmptyDatabase(file)
   const db = new RepeatingDatabase(file)
   const queue = new CutQueue(db, cuts)
   const blocks = new BlockTable(db)

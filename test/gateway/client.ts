@@ -114,5 +114,14 @@ function answerOf(
   body: Buffer,
   isBroken: boolean,
 ): GatewayAnswer {
-  return { status, header, body, text: body.toString(), isBroken }
+  return {
+    status,
+    header,
+    body,
+    // Large bodies are seldom read as text.
+    get text() {
+      return body.toString()
+    },
+    isBroken,
+  }
 }
