@@ -319,6 +319,20 @@ export const visibilityPromises: readonly KeptPromise[] = [
     test: { file: 'test/gateway/source/sources.test.ts', name: 'content below a root of the network is never' },
   },
   {
+    promise: 'a list by visibility has the records that have just changed',
+    file: 'src/storage/schema-search-names.ts',
+    find: 'OLD.status <> NEW.status OR OLD.owner <> NEW.owner OR',
+    replace: 'OLD.status <> NEW.status OR',
+    test: { file: 'test/catalogue/searches.test.ts', name: 'repeats a count until a record of its block' },
+  },
+  {
+    promise: 'PostgreSQL counts no account for a list by visibility',
+    file: 'adapters/postgres/record-conditions.ts',
+    find: 'const hasMore = visibility !== null ||',
+    replace: 'const hasMore =',
+    test: postgres('finds public and private records'),
+  },
+  {
     promise: 'a change of the visibility copies only a root that its record keeps meanwhile',
     file: 'src/ledger/root-owners.ts',
     find: 'if (this.rootOf(hold)?.id === root.id) return staged',

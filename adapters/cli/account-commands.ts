@@ -37,6 +37,13 @@ export async function setAccountPlan(given: GivenTo<'account set-plan'>, env: En
   })
 }
 
+export function setAccountVisibility(given: GivenTo<'account set-visibility'>, env: Environment): Promise<void> {
+  return withAccount(given, env, async ({ accounts }, { id }, { visibility }) => {
+    const account = await accounts.setDefaultVisibility(id, visibility as Account['defaultVisibility'])
+    return { account: presentAccount(account), defaultVisibility: account.defaultVisibility }
+  })
+}
+
 export function setAccountPassword(given: GivenTo<'account set-password'>, env: Environment): Promise<void> {
   return withAccount(given, env, async ({ accounts }, account) => {
     await accounts.setPassword(account.id, await readPassword())

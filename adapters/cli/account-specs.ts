@@ -31,6 +31,16 @@ shows the usage of each account.`,
     text: 'Changes the plan of an account. A running server applies it within a second.',
     flags: { ...ACCOUNT_FLAGS, plan: NEW_PLAN, ...DIRECTORY_FLAGS },
   },
+  'account set-visibility': {
+    about: 'Set the default visibility of an account',
+    text: `Sets who may read the content of later uploads and pins that name no visibility: everybody, or only the account. A
+running server applies it within a second. Existing pins stay as they are; "holdfast job edit" changes them.`,
+    flags: {
+      ...ACCOUNT_FLAGS,
+      visibility: { value: 'WORD', about: 'public or private', required: true },
+      ...DIRECTORY_FLAGS,
+    },
+  },
   'account set-password': {
     about: 'Set the password of an account',
     text: 'Sets the password of an account to the first line of standard input, and ends its sessions. Keys stay valid.',

@@ -55,6 +55,7 @@ export const COMMANDS: { readonly [Name in CommandName]: () => Promise<Command<N
   'visibility enable': async () => (await import('./node-commands.ts')).enablePrivate,
   'account list': async () => (await import('./account-commands.ts')).listAccounts,
   'account set-plan': async () => (await import('./account-commands.ts')).setAccountPlan,
+  'account set-visibility': async () => (await import('./account-commands.ts')).setAccountVisibility,
   'account set-password': async () => (await import('./account-commands.ts')).setAccountPassword,
   'account password-link': async () => (await import('./account-commands.ts')).makePasswordLink,
   'account set-identity': async () => (await import('./account-commands.ts')).setIdentity,

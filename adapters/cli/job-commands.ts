@@ -7,6 +7,7 @@ import { timelockOf } from './content-words.ts'
 import { metaFlag } from './meta-flag.ts'
 import { print, printJson } from './output.ts'
 import { countOf, formatTable } from './printed-text.ts'
+import { visibilityOf } from './private-content.ts'
 import { ProgressBar } from './progress-bar.ts'
 import { timeNow } from './real-time.ts'
 import type { Environment } from './settings.ts'
@@ -25,7 +26,11 @@ type Selecting = GivenTo<'job delete'>
 export function deleteMany(given: GivenTo<'job delete'>, env: Environment): Promise<void> {
   return withApi(given, env, async ({ client, json }) => {
     const { jobs } = client
-    const job = await started(given, { ids: ids => jobs.deleteRecords(ids), filter: f => jobs.deleteMatching(f) })
+    const start = {
+      ids: (ids: readonly string[]) => jobs.deleteRecords(ids),
+      filter: (f: JobFilter) => jobs.deleteMatching(f),
+    }
+    const job = await started(client, given, start)
     await follow(client, job, { json, waits: !given.flags['no-wait'] })
   })
 }
@@ -35,7 +40,7 @@ export function editMany(given: GivenTo<'job edit'>, env: Environment): Promise<
   return withApi(given, env, async ({ client, json }) => {
     const { jobs } = client
     const edit = editOf(given.flags)
-    const job = await started(given, {
+    const job = await started(client, given, {
       ids: ids => jobs.editRecords(ids, edit),
       filter: filter => jobs.editMatching(filter, edit),
     })
@@ -65,10 +70,12 @@ export function undoJob(given: GivenTo<'job undo'>, env: Environment): Promise<v
  * @throws HoldfastError `CONFLICT` that names the number of matching pins
  */
 async function started(
+  client: HoldfastClient,
   { flags, words }: Selecting,
   start: { ids: (ids: readonly string[]) => Promise<Job>; filter: (filter: JobFilter) => Promise<Job> },
 ): Promise<Job> {
-  const filter = { ...searchOf(flags), expiring: flags.expiring || undefined }
+  const visibility = await visibilityOf(client, flags.only)
+  const filter = { ...searchOf(flags), visibility, expiring: flags.expiring || undefined }
   const isFiltered = Object.values(filter).some(value => value !== undefined)
   if (words.length > 0) {
     if (isFiltered || flags.all) throw usageError('give ids or filters, not both')

@@ -9,6 +9,7 @@ const SELECTION = {
   type: { value: 'A,B', about: 'only file, directory or pin' },
   status: { value: 'A,B', about: 'only queued, pinning, pinned or failed' },
   expiring: { about: 'only pins that expire' },
+  only: { value: 'WORD', about: 'only public or private pins' },
   after: { value: 'TIME', about: 'only pins created after this time' },
   before: { value: 'TIME', about: 'only pins created before this time (default: now)' },
   expected: {

@@ -3,6 +3,7 @@ import { withApi } from './api-command.ts'
 import { givenCid } from './content-words.ts'
 import { metaFlag } from './meta-flag.ts'
 import { print, printJson, terminalColumns } from './output.ts'
+import { visibilityOf } from './private-content.ts'
 import type { Environment } from './settings.ts'
 import { uploadLines } from './upload-rows.ts'
 
@@ -11,7 +12,15 @@ export function list(given: GivenTo<'ls'>, env: Environment): Promise<void> {
   return withApi(given, env, async ({ client, flags, words: [word], json }) => {
     const directory = word === undefined ? undefined : givenCid(word)
     const expiring = flags.expiring
-    const wanted = { parentCid: directory, cid: flags.cid, expiring, q: flags.name, meta: metaFlag(flags.meta) }
+    const visibility = await visibilityOf(client, flags.only)
+    const wanted = {
+      parentCid: directory,
+      cid: flags.cid,
+      expiring,
+      q: flags.name,
+      meta: metaFlag(flags.meta),
+      visibility,
+    }
     const columns = terminalColumns()
     let isFirst = true
     for await (const rows of client.pins.pages(wanted)) {

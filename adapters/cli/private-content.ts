@@ -1,15 +1,24 @@
 import { HoldfastError } from '../../src/domain/errors.ts'
-import type { HoldfastClient } from '../client/index.ts'
+import type { HoldfastClient, Upload } from '../client/index.ts'
+
+/** Returns the visibility of the flag `--private`. Throws the error of {@link visibilityOf}. */
+export function privateOf(client: HoldfastClient, isPrivate: boolean): Promise<Upload['visibility'] | undefined> {
+  return visibilityOf(client, isPrivate ? 'private' : undefined)
+}
 
 /**
- * Returns the visibility of the flag `--private`. A server of an earlier version ignores it and makes the content public,
- * so nothing may be sent to it.
+ * Returns the visibility that a flag names. A server of an earlier version ignores it: it makes the content public, and
+ * selects all pins. So nothing may be sent to it.
  *
  * @throws HoldfastError `NOT_OFFERED` for a server of an earlier version
  */
-export async function privateOf(client: HoldfastClient, isPrivate: boolean): Promise<'private' | undefined> {
-  if (!isPrivate) return undefined
+export async function visibilityOf(
+  client: HoldfastClient,
+  word: string | undefined,
+): Promise<Upload['visibility'] | undefined> {
+  if (word === undefined) return undefined
   const { defaultVisibility } = await client.account.show()
-  if (defaultVisibility !== undefined) return 'private'
+  // The server names an unknown word.
+  if (defaultVisibility !== undefined) return word as Upload['visibility']
   throw new HoldfastError('NOT_OFFERED', 'the server has no private content: its version is older than 0.4.0')
 }

@@ -21,15 +21,15 @@ export const PIN_CALLS = {
   'setVisibility.2': 'cluster',
   'status.1': 'cluster signal',
   'untilPinned.1': 'onProgress signal',
-  'page.1': 'after before cid expiring limit match meta name parentCid q signal sort status type',
-  'pages.0': 'after before cid expiring limit match meta name parentCid q signal sort status type',
-  'all.0': 'after before cid expiring limit match meta name parentCid q signal sort status type',
+  'page.1': 'after before cid expiring limit match meta name parentCid q signal sort status type visibility',
+  'pages.0': 'after before cid expiring limit match meta name parentCid q signal sort status type visibility',
+  'all.0': 'after before cid expiring limit match meta name parentCid q signal sort status type visibility',
 }
 
 export const JOB_CALLS = {
-  'deleteMatching.0': 'after cid createdBefore expected expiring match meta name q status type',
+  'deleteMatching.0': 'after cid createdBefore expected expiring match meta name q status type visibility',
   'editRecords.1': 'cluster rename rename.find rename.prefix rename.replace rename.suffix timelock visibility',
-  'editMatching.0': 'after cid createdBefore expected expiring match meta name q status type',
+  'editMatching.0': 'after cid createdBefore expected expiring match meta name q status type visibility',
   'editMatching.1': 'cluster rename rename.find rename.prefix rename.replace rename.suffix timelock visibility',
   'untilEnded.1': 'onProgress signal',
 }

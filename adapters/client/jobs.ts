@@ -28,7 +28,10 @@ export interface Job {
 
 /** Filters of a job. A record must match all given filters. */
 export interface JobFilter
-  extends Pick<ListOptions, 'cid' | 'q' | 'name' | 'match' | 'meta' | 'type' | 'status' | 'after' | 'expiring'> {
+  extends Pick<
+    ListOptions,
+    'cid' | 'q' | 'name' | 'match' | 'meta' | 'type' | 'status' | 'visibility' | 'after' | 'expiring'
+  > {
   /** Records created at this time or later stay as they are. */
   createdBefore: string | Date
   /** Number of records that the filter must select. */

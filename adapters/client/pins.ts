@@ -29,6 +29,7 @@ export interface ListOptions {
   meta?: Readonly<Record<string, string>> | undefined
   type?: Upload['type'] | readonly Upload['type'][] | undefined
   status?: Upload['status'] | readonly Upload['status'][] | undefined
+  visibility?: Upload['visibility'] | undefined
   /** Strictly before or after this time of creation, as ISO 8601 or a `Date`. */
   before?: string | Date | undefined
   after?: string | Date | undefined
@@ -192,12 +193,13 @@ function isUnfinished(pin: Pin | Status): boolean {
   return pin.status === 'queued' || pin.status === 'pinning'
 }
 
-function searchFields({ q, name, match, meta, type, status, before, after, sort }: ListOptions) {
+function searchFields({ q, name, match, meta, type, status, visibility, before, after, sort }: ListOptions) {
   return {
     q,
     name,
     match,
     sort,
+    visibility,
     meta: meta && JSON.stringify(meta),
     type: type && [type].flat().join(','),
     status: status && [status].flat().join(','),

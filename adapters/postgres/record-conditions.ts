@@ -94,8 +94,8 @@ export function isBounded({ before, after }: RecordSearch): boolean {
 
 /** Returns whether counters of the account know how many records match, apart from the few that are not pinned. */
 export function isOfStates({ multihash, search }: Searching): boolean {
-  const { names, meta, types, statuses, multihashes } = search
-  const hasMore = [names, Object.keys(meta), types, multihashes].some(({ length }) => length > 0)
+  const { names, meta, types, statuses, visibility, multihashes } = search
+  const hasMore = visibility !== null || [names, Object.keys(meta), types, multihashes].some(({ length }) => length > 0)
   return multihash === null && !hasMore && (statuses.length === 0 || statuses.includes('pinned'))
 }
 
@@ -149,7 +149,7 @@ export function addSearch(
   conditions: Conditions,
   { list, filter, isCommon }: { list: number; filter: Searching; isCommon: boolean },
 ): void {
-  const { names, meta, types, statuses, multihashes } = filter.search
+  const { names, meta, types, statuses, visibility, multihashes } = filter.search
   const words: string[] = Object.entries(meta).map(([key, value]) => metaWord(list, key, value))
   // In the order of the list, an index has the names.
   if (!isCommon) words.push(...names.flatMap(({ text, match }) => wordsOfMatch(list, text, match)))
@@ -160,6 +160,7 @@ export function addSearch(
     conditions.add('status = ANY(?)', statuses)
     if (!statuses.includes('pinned')) conditions.is(NOT_PINNED)
   }
+  if (visibility !== null) conditions.is(visibility === 'public' ? 'owner = 0' : 'owner <> 0')
   if (multihashes.length > 0) conditions.add('multihash = ANY(?::bytea[])', multihashes)
 }
 

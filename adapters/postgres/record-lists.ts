@@ -204,7 +204,7 @@ export class RecordLists {
   /** Counts at most `most` matches among the first `read` records of the list. */
   async #countFirst(list: number, filter: Searching, read: number, most: number): Promise<number> {
     const conditions = conditionsOf(filter)
-    const first = `SELECT type, status, multihash, name, folded_name, words FROM records WHERE ${conditions.where}
+    const first = `SELECT type, status, owner, multihash, name, folded_name, words FROM records WHERE ${conditions.where}
       ORDER BY ${orderOf(filter.search).by} LIMIT ${conditions.param(read)}`
     const question = conditions.rest()
     addSearch(question, { list, filter, isCommon: true })

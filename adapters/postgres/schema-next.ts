@@ -35,7 +35,7 @@ export const nextSchema = `
 
   -- The index has what a search by name compares, so that the search reads no records.
   CREATE INDEX records_with_names ON records (account_id, seq)
-    INCLUDE (created_at, expires_at, type, status, name, folded_name);
+    INCLUDE (created_at, expires_at, type, status, owner, name, folded_name);
   DROP INDEX records_in_order;
   -- Without statistics the planner prefers the youngest index. A look-up of an identical record needs this one.
   DROP INDEX records_identical;

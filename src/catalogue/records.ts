@@ -1,4 +1,5 @@
 import type { PinStatus, StatusCode } from '../domain/pin-status.ts'
+import type { Visibility } from '../domain/visibility.ts'
 import type { DagIdentity } from '../ipld/cid.ts'
 import type { NewBlock } from '../ledger/blocks.ts'
 import type { WholeDag } from '../ledger/whole-dag.ts'
@@ -123,6 +124,8 @@ export interface RecordSearch {
   /** Empty for all types. */
   types: ReadonlyArray<RecordRow['type']>
   statuses: readonly PinStatus[]
+  /** Null for both. */
+  visibility: Visibility | null
   multihashes: readonly Uint8Array[]
   /** Exclusive bounds of the creation time, in milliseconds since the epoch. */
   before: number | null

@@ -17,8 +17,9 @@ export const PIN_CALLS = {
   'remove.1': 'account cluster',
   'get.0': 'account uploadId',
   'discard.0': 'account uploadId',
-  'list.0': 'account after before cid cids hasExpiration limit match meta name page parentCid q sort status type',
-  'all.0': 'account after before cid cids hasExpiration match meta name parentCid q sort status type',
+  'list.0':
+    'account after before cid cids hasExpiration limit match meta name page parentCid q sort status type visibility',
+  'all.0': 'account after before cid cids hasExpiration match meta name parentCid q sort status type visibility',
   'status.0': 'account cid cluster peers',
   'status.1': 'account cluster peers',
   'dag.0': 'account cid cluster',
@@ -31,7 +32,7 @@ export const PIN_CALLS = {
 // feature: bulk
 export const JOB_CALLS = {
   'start.0':
-    'account action cluster filter filter.after filter.cid filter.cids filter.createdBefore filter.expected filter.hasExpiration filter.match filter.meta filter.name filter.q filter.status filter.type ids rename rename.find rename.prefix rename.replace rename.suffix timelock visibility',
+    'account action cluster filter filter.after filter.cid filter.cids filter.createdBefore filter.expected filter.hasExpiration filter.match filter.meta filter.name filter.q filter.status filter.type filter.visibility ids rename rename.find rename.prefix rename.replace rename.suffix timelock visibility',
   'get.1': 'account',
   'list.0': 'account',
   'undo.1': 'account',

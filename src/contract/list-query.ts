@@ -33,6 +33,7 @@ export function askedSearch(query: URLSearchParams): Partial<ListQuery> {
     meta: metaOf(query.get('meta')),
     type: listOf(query.get('type')),
     status: listOf(query.get('status')),
+    visibility: present(query.get('visibility')),
     before: present(query.get('before')),
     after: present(query.get('after')),
     sort: present(query.get('sort')),

@@ -190,6 +190,7 @@ export interface ListQuery {
   meta?: Readonly<Record<string, string>> | undefined
   type?: PinType | readonly PinType[] | undefined
   status?: PinStatus | readonly PinStatus[] | undefined
+  visibility?: Visibility | undefined
   /**
    * Lists only records created strictly before or strictly after this instant: a `Date`, an RFC 3339 date-time, or
    * milliseconds since the epoch.

@@ -6,7 +6,13 @@ export const searchNamesSchema = `
   UPDATE records SET folded_name = folded_name(name) WHERE folded_name(name) IS NOT NULL;
   UPDATE removed_records SET folded_name = folded_name(name);
   DROP INDEX records_by_search;
-  CREATE INDEX records_by_search ON records (search_id, expires_at, type, status, name, folded_name);
+  CREATE INDEX records_by_search ON records (search_id, expires_at, type, status, owner, name, folded_name);
+  DROP TRIGGER records_found_anew;
+  CREATE TRIGGER records_found_anew AFTER UPDATE OF name, status, owner, meta ON records
+    WHEN OLD.name IS NOT NEW.name OR OLD.status <> NEW.status OR OLD.owner <> NEW.owner OR OLD.meta IS NOT NEW.meta
+  BEGIN
+    INSERT OR IGNORE INTO search_pending (search_id) VALUES (NEW.search_id);
+  END;
 
   -- The index of words had lost the words of expired records before their removal.
   INSERT OR IGNORE INTO search_pending (search_id)

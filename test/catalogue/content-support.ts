@@ -1,4 +1,4 @@
-import type { CommitIntent, NewRecord, PinLimits, RecordRow } from '../../src/catalogue/index.ts'
+import type { CommitIntent, NewRecord, PinLimits, RecordRow, RecordSearch } from '../../src/catalogue/index.ts'
 import type { HoldfastError } from '../../src/index.ts'
 import type { ContentCatalogue } from './memory-catalogue.ts'
 
@@ -19,6 +19,11 @@ export const NOW = 1_000
 export const NO_LIMITS: PinLimits = { maxPins: null, maxStorageBytes: null, maxQueuedPins: null }
 export const SIZES = { owner: 0, contentSize: 10, dagSize: 20, blocks: 1, charge: 512, fileCount: 0 }
 export const DAG = dagOf('a')
+/** A search that finds everything. */
+export const ANY_SEARCH: RecordSearch = {
+  ...{ names: [], meta: {}, types: [], statuses: [], visibility: null, multihashes: [], before: null, after: null },
+  oldestFirst: false,
+}
 export const everywhere = { clusterId: null, now: NOW, limit: 100 }
 
 export function dagOf(name: string) {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import type { BulkEdit } from '../../src/catalogue/index.ts'
-import { type ContentRule, commit, dagOf, ids, listOf, NO_LIMITS, NOW, record } from './content-support.ts'
+import { ANY_SEARCH, type ContentRule, commit, dagOf, ids, listOf, NO_LIMITS, NOW, record } from './content-support.ts'
 import type { ContentCatalogue } from './memory-catalogue.ts'
 
 const RENAME = { find: '', replace: '', prefix: '', suffix: '' }
@@ -25,9 +25,8 @@ export const editRules: readonly ContentRule[] = [
       assert.deepEqual(await named('theirs'), ['theirs', null])
       assert.deepEqual(new Map(failures.map(({ uploadId, code }) => [uploadId, code])), FAILURES)
       const names = [{ text: 'report', match: 'ipartial' as const }]
-      const search = { names, meta: {}, types: [], statuses: [], multihashes: [] }
-      const bounds = { before: null, after: null, oldestFirst: false }
-      const found = await records.page({ ...listOf('one'), search: { ...search, ...bounds } }, 0, 10)
+      const search = { ...ANY_SEARCH, names }
+      const found = await records.page({ ...listOf('one'), search }, 0, 10)
       assert.deepEqual(ids(found.rows), ['r1'])
       const none = await edit(catalogue, ['r1'], { rename: { ...RENAME, find: 'absent' } })
       assert.deepEqual([none.edited, none.done], [[], 1])

@@ -388,13 +388,17 @@ function isWanted(row: RecordRow, { accountId, multihash, hasExpiration, search 
   return isAsked && (search === undefined || isFound(row, search))
 }
 
-function isFound(row: RecordRow, { names, meta, types, statuses, multihashes, before, after }: RecordSearch): boolean {
+function isFound(
+  row: RecordRow,
+  { names, meta, types, statuses, visibility, multihashes, before, after }: RecordSearch,
+): boolean {
   const told: Record<string, string> = row.meta === null ? {} : JSON.parse(row.meta)
   return (
     names.every(({ text, match }) => isCalled(row.name, text, match)) &&
     Object.entries(meta).every(([key, value]) => Object.hasOwn(told, key) && told[key] === value) &&
     (types.length === 0 || types.includes(row.type)) &&
     (statuses.length === 0 || statuses.includes(row.status)) &&
+    (visibility === null || (visibility === 'public') === (row.owner === 0)) &&
     (multihashes.length === 0 || multihashes.some(content => hex(content) === hex(row.multihash))) &&
     (before === null || row.createdAt < before) &&
     (after === null || row.createdAt > after)

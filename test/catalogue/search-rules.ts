@@ -1,19 +1,16 @@
 import assert from 'node:assert/strict'
 import type { NameMatch, RecordSearch } from '../../src/catalogue/index.ts'
-import { type ContentRule, commit, dagOf, NOW, record, request } from './content-support.ts'
+import { ANY_SEARCH, type ContentRule, commit, dagOf, NOW, record, request } from './content-support.ts'
 import type { ContentCatalogue } from './memory-catalogue.ts'
 
-const ANY: RecordSearch = {
-  ...{ names: [], meta: {}, types: [], statuses: [], multihashes: [], before: null, after: null, oldestFirst: false },
-}
-
+const OWN = 77
 async function found(
   { records }: ContentCatalogue,
   search: Partial<RecordSearch>,
   more: { accountId?: string; now?: number; hasExpiration?: boolean; offset?: number; limit?: number } = {},
 ): Promise<[ids: string[], total: number]> {
   const { accountId = 'one', now = NOW, hasExpiration = false, offset = 0, limit = 100 } = more
-  const filter = { accountId, multihash: null, hasExpiration, now, search: { ...ANY, ...search } }
+  const filter = { accountId, multihash: null, hasExpiration, now, search: { ...ANY_SEARCH, ...search } }
   const { rows, total } = await records.page(filter, offset, limit)
   return [rows.map(({ id }) => id), total]
 }
@@ -77,7 +74,7 @@ export const searchRules: ContentRule[] = [
       ])
       assert.deepEqual((await found(catalogue, { oldestFirst: true }, { limit: 2 }))[0], ['r0', 'r1'])
       for (const oldestFirst of [false, true]) {
-        const search = { ...ANY, ...numbers, oldestFirst }
+        const search = { ...ANY_SEARCH, ...numbers, oldestFirst }
         const filter = { accountId: 'one', multihash: null, hasExpiration: false, now: NOW, search }
         const walked: string[] = []
         for (let after: string | null = null, more = true; more; ) {
@@ -113,6 +110,25 @@ export const searchRules: ContentRule[] = [
       assert.equal(await looked({ types: ['file'], before: 30, meta: { app: 'x' } }), 'file')
       assert.deepEqual(await found(catalogue, {}, { hasExpiration: true }), [['ends'], 1])
       assert.deepEqual(await found(catalogue, { types: ['file'] }, { now: NOW + 5 }), [['file'], 1])
+    },
+  },
+  {
+    name: 'finds public and private records, also after a change',
+    async run(catalogue) {
+      await commit(catalogue, [record('open', { name: 'one', createdAt: 10 })])
+      await commit(catalogue, [record('closed', { name: 'two', createdAt: 20, owner: OWN })])
+      const looked = async (search: Partial<RecordSearch>) => (await found(catalogue, search))[0].join(' ')
+      const all = async (more: Partial<RecordSearch> = {}) =>
+        [await looked({ visibility: 'public', ...more }), await looked({ visibility: 'private', ...more })].join(', ')
+      assert.equal(await all(), 'open, closed')
+      assert.deepEqual(await found(catalogue, { visibility: 'private' }), [['closed'], 1])
+      assert.equal(await all(called('two', 'exact')), ', closed')
+      assert.equal(await looked({ visibility: 'private', statuses: ['pinned'] }), 'closed')
+      await catalogue.records.setOwner({ accountId: 'one', id: 'open', owner: OWN, now: NOW })
+      const [both, total] = await found(catalogue, { visibility: 'private' })
+      assert.deepEqual([both.toSorted(), total], [['closed', 'open'], 2])
+      await catalogue.records.setOwner({ accountId: 'one', id: 'closed', owner: 0, now: NOW })
+      assert.equal(await all(), 'closed, open')
     },
   },
   {

@@ -3,12 +3,10 @@ import { describe, expect, test } from 'vitest'
 import type { NewRecord, RecordSearch } from '../../src/catalogue/records.ts'
 import { questionOf } from '../../src/catalogue/sqlite/record-question.ts'
 import type { WriteQueue } from '../../src/storage/write-queue.ts'
+import { ANY_SEARCH } from './content-support.ts'
 import { ACCOUNT, commit, dagOf, recordOf, type World, withCatalogue } from './sqlite-world.ts'
 
 describe('a search', () => {
-  const ANY: RecordSearch = {
-    ...{ names: [], meta: {}, types: [], statuses: [], multihashes: [], before: null, after: null, oldestFirst: false },
-  }
   const QUESTIONS: ReadonlyArray<Partial<RecordSearch>> = [
     { names: [{ text: 'NEEDLE', match: 'ipartial' }] },
     { names: [{ text: 'needle', match: 'partial' }], statuses: ['pinned'] },
@@ -39,13 +37,13 @@ describe('a search', () => {
         skip.run(900_000)
       }
       // The first search has the changed records indexed.
-      const first = { accountId: ACCOUNT, multihash: null, hasExpiration: false, now: 1, search: ANY }
+      const first = { accountId: ACCOUNT, multihash: null, hasExpiration: false, now: 1, search: ANY_SEARCH }
       await content.records.page(first, 0, 1)
       await indexed(world)
       for (const question of QUESTIONS) {
         for (const oldestFirst of [false, true]) {
           for (const now of [1, 9]) {
-            const search = { ...ANY, ...question, oldestFirst }
+            const search = { ...ANY_SEARCH, ...question, oldestFirst }
             const filter = { accountId: ACCOUNT, multihash: null, hasExpiration: false, now, search }
             const live = now === 9 ? needles.slice(1) : needles
             const wanted = oldestFirst ? live.toReversed() : live
@@ -66,7 +64,7 @@ describe('a search', () => {
         }
       }
       const all = {
-        ...ANY,
+        ...ANY_SEARCH,
         names: [{ text: 'A FILE', match: 'ipartial' as const }],
       }
       const filter = { accountId: ACCOUNT, multihash: null, hasExpiration: false, now: 1, search: all }
@@ -83,7 +81,7 @@ describe('a search', () => {
       for (let i = 0; i < records.length; i += 500) await commit(world, content, records.slice(i, i + 500))
       const page = (search: Partial<RecordSearch>, offset: number) =>
         content.records.page(
-          { accountId: ACCOUNT, multihash: null, hasExpiration: false, now: 1, search: { ...ANY, ...search } },
+          { accountId: ACCOUNT, multihash: null, hasExpiration: false, now: 1, search: { ...ANY_SEARCH, ...search } },
           offset,
           20,
         )
@@ -126,7 +124,7 @@ describe('a search', () => {
         await commit(world, content, some)
       }
       const page = (bounds: Partial<RecordSearch>) => {
-        const search = { ...ANY, types: ['file' as const], ...bounds }
+        const search = { ...ANY_SEARCH, types: ['file' as const], ...bounds }
         const filter = { accountId: ACCOUNT, multihash: null, hasExpiration: false, now: 1, search }
         return content.records.page(filter, 0, 5)
       }
@@ -150,7 +148,13 @@ describe('a search', () => {
       )
       await commit(world, content, records)
       const total = async (asked: Partial<RecordSearch>, now: number): Promise<number> => {
-        const filter = { accountId: ACCOUNT, multihash: null, hasExpiration: false, now, search: { ...ANY, ...asked } }
+        const filter = {
+          accountId: ACCOUNT,
+          multihash: null,
+          hasExpiration: false,
+          now,
+          search: { ...ANY_SEARCH, ...asked },
+        }
         return (await content.records.page(filter, 0, 5)).total
       }
       const files = { types: ['file' as const] }
@@ -165,12 +169,16 @@ describe('a search', () => {
       const change = { accountId: ACCOUNT, id: records[3]?.id ?? '', name: undefined, meta: '{"k":"w"}', now: 1 }
       await content.records.rename(change)
       expect(await total({ meta: { k: 'v' } }, 1)).toBe(98)
+      await indexed(world)
+      expect(await total({ visibility: 'private' }, 1)).toBe(0)
+      await content.records.setOwner({ accountId: ACCOUNT, id: records[5]?.id ?? '', owner: 77, now: 1 })
+      expect(await total({ visibility: 'private' }, 1)).toBe(1)
     })
   })
 
   test('needs the word of a CID unless there is another', () => {
     const required = (...names: string[]): string[] => {
-      const search = { ...ANY, multihashes: names.map(name => dagOf(name).multihash) }
+      const search = { ...ANY_SEARCH, multihashes: names.map(name => dagOf(name).multihash) }
       return questionOf({ accountId: ACCOUNT, multihash: null, hasExpiration: false, now: 1, search }).required(0)
     }
     expect([required('a').length, required('a', 'b').length]).toEqual([1, 0])
@@ -189,7 +197,7 @@ describe('a search', () => {
       await commit(world, content, records)
       const wanted = records.filter((_, i) => i % 2 === 0).map(({ id }) => id)
       for (const oldestFirst of [false, true]) {
-        const search = { ...ANY, meta, oldestFirst }
+        const search = { ...ANY_SEARCH, meta, oldestFirst }
         const filter = { accountId: ACCOUNT, multihash: null, hasExpiration: false, now: 1, search }
         expect(questionOf(filter).query(0).split(' AND ').length).toBeLessThanOrEqual(9)
         const ids = oldestFirst ? wanted : wanted.toReversed()
@@ -215,7 +223,7 @@ describe('a search', () => {
       await commit(world, content, records)
       const names = [{ text: 'file', match: 'partial' as const }]
       for (const oldestFirst of [false, true]) {
-        const search = { ...ANY, names, oldestFirst }
+        const search = { ...ANY_SEARCH, names, oldestFirst }
         const filter = { accountId: ACCOUNT, multihash: null, hasExpiration: false, now: 1, search }
         const wanted = (oldestFirst ? records : records.toReversed()).map(({ id }) => id)
         expect((await content.records.page(filter, 1_390, 20)).rows.map(({ id }) => id)).toEqual(wanted.slice(1_390))
@@ -245,7 +253,7 @@ describe('a search', () => {
       const content = world.open(queue)
       const pending = world.db.prepare<[], { count: number }>('SELECT COUNT(*) AS count FROM search_pending')
       const page = (now: number) => {
-        const search = { ...ANY, names: [{ text: 'RARE', match: 'ipartial' as const }] }
+        const search = { ...ANY_SEARCH, names: [{ text: 'RARE', match: 'ipartial' as const }] }
         return content.records.page({ accountId: ACCOUNT, multihash: null, hasExpiration: false, now, search }, 0, 5)
       }
       for (let i = 0; i < 3_000; i += 300) {
@@ -308,6 +316,12 @@ describe('a search', () => {
             now: clock.now,
           })
         },
+        hide: async (pick: number) => {
+          const one = kept[pick % Math.max(kept.length, 1)]
+          if (one === undefined || !isLive(one)) return
+          one.owner = one.owner === 0 ? 77 : 0
+          await content.records.setOwner({ accountId: ACCOUNT, id: one.id, owner: one.owner, now: clock.now })
+        },
         skip: async (pick: number) => void skip.run(pick % 40_000),
         wait: async (pick: number) => {
           clock.now += pick % 2_000
@@ -334,6 +348,7 @@ describe('a search', () => {
         meta: fc.constantFrom({}, {}, { k: '1' }),
         types: fc.constantFrom([], [], ['file' as const]),
         statuses: fc.constantFrom([], ['pinned' as const]),
+        visibility: fc.constantFrom(null, null, 'public' as const, 'private' as const),
         multihashes: fc.constantFrom([], [], [dagOf('a').multihash], [dagOf('b').multihash, dagOf('c').multihash]),
         before: fc.option(fc.nat(6_000), { freq: 3 }),
         after: fc.option(fc.nat(6_000), { freq: 3 }),
@@ -372,6 +387,7 @@ function matches(record: NewRecord, search: RecordSearch, hasExpiration: boolean
     isNamed &&
     (search.meta.k === undefined || JSON.parse(record.meta ?? '{}').k === search.meta.k) &&
     (search.types.length === 0 || search.types.includes(record.type)) &&
+    (search.visibility === null || (search.visibility === 'public') === (record.owner === 0)) &&
     (contents.length === 0 || contents.includes(Buffer.from(record.multihash).toString('hex'))) &&
     (search.before === null || record.createdAt < search.before) &&
     (search.after === null || record.createdAt > search.after) &&

@@ -90,6 +90,20 @@ export const visibilityRules: readonly ContentRule[] = [
 /** Catalogues that keep private records wrongly. */
 export const wrongVisibility: ReadonlyArray<[what: string, broken: Broken, rules: RegExp[]]> = [
   [
+    'finds private records among public ones',
+    ({ records }) => ({
+      records: {
+        ...records,
+        page: (filter, offset, limit) => {
+          const { search } = filter
+          const any = search === undefined ? undefined : { ...search, visibility: null }
+          return records.page({ ...filter, search: any }, offset, limit)
+        },
+      },
+    }),
+    [/^finds public and private/],
+  ],
+  [
     'ignores the owner of a new record',
     ({ records }) => ({
       records: {

@@ -29,6 +29,7 @@ import { RootTable } from '../../src/ledger/root-table.ts'
 import { WithheldLedger } from '../../src/ledger/withheld.ts'
 import { Database, type SqlValue, type Statement } from '../../src/storage/database.ts'
 import { WriteQueue } from '../../src/storage/write-queue.ts'
+import { ANY_SEARCH } from '../catalogue/content-support.ts'
 import { featureStores } from '../catalogue/feature-stores.ts'
 import { withTempDir } from '../support/temp-dir.ts'
 
@@ -102,15 +103,18 @@ function useBackends(db: Database): void {
 /** Prepares the statements of searches, which depend on the question. */
 function useSearches(db: Database): void {
   const search = new BlockSearch(db, new SearchIndex(db, new WriteQueue(db)))
-  const any: RecordSearch = {
-    ...{ names: [], meta: {}, types: [], statuses: [], multihashes: [], before: null, after: null, oldestFirst: false },
-  }
   const multihashes = [Buffer.from('one'), Buffer.from('two')]
   const names = [{ text: 'name', match: 'ipartial' as const }]
   const meta = Object.fromEntries(Array.from({ length: 9 }, (_, i) => [`key ${i}`, 'yes']))
   const block = { first: 1, last: 2 ** 15 - 1, number: 0, isSure: false, isFull: false }
   const use = (asked: Partial<RecordSearch>, isRare: boolean): void => {
-    const filter = { accountId: 'one', multihash: null, hasExpiration: false, now: 1, search: { ...any, ...asked } }
+    const filter = {
+      accountId: 'one',
+      multihash: null,
+      hasExpiration: false,
+      now: 1,
+      search: { ...ANY_SEARCH, ...asked },
+    }
     const question = questionOf(filter)
     for (const oldestFirst of [false, true]) {
       const found = search.find(isRare ? question : { ...question, required: () => [] }, block, oldestFirst)
@@ -119,7 +123,7 @@ function useSearches(db: Database): void {
     }
   }
   use({ names, meta, types: ['file'], statuses: ['pinned'], before: 1, after: 0 }, true)
-  use({ names, types: ['file'], statuses: ['pinned'] }, false)
+  use({ names, types: ['file'], statuses: ['pinned'], visibility: 'private' }, false)
   use({ names, multihashes, before: 1, after: 0 }, false)
   use({ meta }, false)
 }

@@ -35,7 +35,7 @@ const MOST_PARTS = 8
 
 export function questionOf(filter: RecordFilter & { search: RecordSearch }): RecordQuestion {
   const { multihash, hasExpiration, search, now } = filter
-  const { names, meta, types, statuses, multihashes } = search
+  const { names, meta, types, statuses, visibility, multihashes } = search
   const contents = [...multihashes, ...(multihash === null ? [] : [multihash])].map(hexOf)
   const entries = Object.entries(meta)
   const [content] = multihashes
@@ -43,7 +43,7 @@ export function questionOf(filter: RecordFilter & { search: RecordSearch }): Rec
     entries.slice(0, MOST_PARTS).map(([key, value]) => metaWord(block, key, value))
   const ofContent = (block: number): string[] => (multihash === null ? [] : [contentWord(block, multihash)])
   return {
-    key: JSON.stringify([names, entries, types, statuses, contents, multihash === null, hasExpiration]),
+    key: JSON.stringify([names, entries, types, statuses, visibility, contents, multihash === null, hasExpiration]),
     required: block => [
       ...names.flatMap(({ text, match }) => wordsOfMatch(block, text, match)),
       ...metaWords(block),
@@ -56,6 +56,7 @@ export function questionOf(filter: RecordFilter & { search: RecordSearch }): Rec
       ...names.map(({ text, match }) => namedCondition(text, match)),
       ...among('type', types),
       ...among('status', statuses),
+      ...(visibility === null ? [] : [{ text: visibility === 'public' ? 'owner = 0' : 'owner <> 0', params: [] }]),
     ]),
     stored: allOrNone([
       ...(multihash === null ? [] : [{ text: 'multihash = ?', params: [multihash] }]),

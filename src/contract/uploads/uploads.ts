@@ -2,7 +2,7 @@ import { Type } from 'typebox'
 import { orNull } from '../../config/schema-parts.ts'
 import { HoldfastError } from '../../domain/errors.ts'
 import { iso } from '../../domain/iso-instant.ts'
-import { checkedVisibility } from '../../domain/visibility.ts'
+import { checkedVisibility, VISIBILITIES } from '../../domain/visibility.ts'
 import { NAME_MATCHES, PIN_TYPES, SORTS } from '../../pins/lists/list-search.ts'
 import type { ListItem, ListPage } from '../../pins/pin-types.ts'
 import { CLUSTER, count, instant, text } from '../answer-fields.ts'
@@ -81,6 +81,7 @@ const list = route({
     meta: { description: 'A JSON object of texts. Records must have all of them.', schema: text },
     type: { description: 'One or more, separated by commas.', schema: Type.Enum([...PIN_TYPES]) },
     status: { description: 'One or more, separated by commas.', schema: state },
+    visibility: { description: 'Only public or only private records.', schema: Type.Enum([...VISIBILITIES]) },
     before: { description: 'Only records created before this instant.', schema: instant },
     after: { description: 'Only records created after this instant.', schema: instant },
     sort: {

@@ -8,6 +8,7 @@ import { state } from '../../contract/record-fields.ts'
 import type { Services } from '../../contract/services.ts'
 import { HoldfastError, isHoldfastError } from '../../domain/errors.ts'
 import { iso } from '../../domain/iso-instant.ts'
+import { VISIBILITIES } from '../../domain/visibility.ts'
 import { NAME_MATCHES, PIN_TYPES } from '../../pins/lists/list-search.ts'
 import { type BulkJob, type BulkService, MOST_IDS } from './bulk-service.ts'
 
@@ -29,6 +30,7 @@ const Filter = Type.Object({
   meta: optionalMeta,
   type: Type.Optional(Type.Array(Type.Enum([...PIN_TYPES]))),
   status: Type.Optional(Type.Array(state)),
+  visibility: Type.Optional(Type.Enum([...VISIBILITIES])),
   after: optional,
 })
 

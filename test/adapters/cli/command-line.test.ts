@@ -315,6 +315,11 @@ test('accounts and keys are created, changed and listed', async () => {
   expect(moved).toEqual({ account: { ...account, plan: 'premium' } })
   expect(await run('account', 'list')).toMatchObject({ ...moved.account, role: 'user', disabled: false })
 
+  const closed = await run('account', 'set-visibility', '--account', account.id, '--visibility', 'private')
+  expect(closed).toEqual({ ...moved, defaultVisibility: 'private' })
+  const wrong = ['account', 'set-visibility', '--account', account.id, '--visibility', 'secret', '--data-dir', dataDir]
+  expect(await runHoldfast(wrong)).toMatchObject({ code: 1, stderr: expect.stringContaining('must be "public"') })
+
   const scopes = ['--scopes', 'files:delete,files:read']
   const made = await run('key', 'create', '--account', 'A@EXAMPLE.org', '--name', 'ci', ...scopes)
   expect(made).toMatchObject({ key: expect.stringMatching(/^hf_/), name: 'ci', scopes: ['files:read', 'files:delete'] })

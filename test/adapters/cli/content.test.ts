@@ -249,6 +249,13 @@ test('uploads are found by name and metadata', async () => {
   expect(await names('--name', 'NEEDLE')).toEqual(['Needle.txt'])
   expect(await names('--meta', 'album=pets')).toEqual(['hay.txt', 'Needle.txt'])
   expect(await json('ls', ...meta)).toMatchObject([{ name: 'Needle.txt', meta: { album: 'pets', rated: 'a=b' } }])
+  expect((await run('upload', join(dir, 'hay.txt'), '--private')).code).toBe(0)
+  expect(await json('ls', '--only', 'private', '--name', 'hay')).toMatchObject([{ visibility: 'private' }])
+  expect(await names('--only', 'public', '--name', 'hay')).toEqual(['hay.txt'])
+  expect(await run('ls', '--only', 'mine')).toMatchObject({
+    code: 1,
+    stderr: expect.stringContaining('visibility must be'),
+  })
   expect(await run('ls', '--meta', 'nothing')).toMatchObject({ code: 2, stderr: expect.stringContaining('KEY=VALUE') })
 })
 

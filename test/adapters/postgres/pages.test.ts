@@ -6,6 +6,7 @@ import { MOST_COUNTED } from '../../../adapters/postgres/schema-pages.ts'
 import type { RecordSearch } from '../../../src/catalogue/records.ts'
 import type { PinStatus } from '../../../src/domain/pin-status.ts'
 import { metaWord, partWords } from '../../../src/domain/search-words.ts'
+import { ANY_SEARCH } from '../../catalogue/content-support.ts'
 import { needsPostgres, startPostgres } from '../../support/postgres-server.ts'
 import { emptied } from './emptied.ts'
 import { openedDatabase } from './opened-database.ts'
@@ -23,10 +24,6 @@ interface Row {
   createdAt: number
   expiresAt: number | null
   status?: PinStatus
-}
-
-const ANY: RecordSearch = {
-  ...{ names: [], meta: {}, types: [], statuses: [], multihashes: [], before: null, after: null, oldestFirst: false },
 }
 
 function stateOf(i: number): PinStatus {
@@ -208,7 +205,7 @@ describe('pages by number in PostgreSQL', needsPostgres, () => {
           .filter(({ status, expiresAt }) => statuses.includes(status) && expiresAt !== NOW - 1)
           .filter(({ expiresAt }) => !hasExpiration || expiresAt !== null)
         const ids = (oldestFirst ? wanted : wanted.toReversed()).slice(0, LIMIT).map(({ id }) => id)
-        const search = { ...ANY, statuses, oldestFirst }
+        const search = { ...ANY_SEARCH, statuses, oldestFirst }
         const filter = { accountId: 'one', multihash: null, hasExpiration, now: NOW, search }
         const page = await visitedBy(database, () => lists.page(filter, 0, LIMIT))
         expect([page.result.total, page.result.rows.map(({ id }) => id)]).toEqual([wanted.length, ids])
@@ -233,7 +230,7 @@ describe('pages by number in PostgreSQL', needsPostgres, () => {
       partWords(list, 'file'),
     ])
     await database.command('ANALYZE records')
-    const search: RecordSearch = { ...ANY, names: [{ text: 'file', match: 'ipartial' }] }
+    const search: RecordSearch = { ...ANY_SEARCH, names: [{ text: 'file', match: 'ipartial' }] }
     const filter = { accountId: 'one', multihash: null, hasExpiration: false, now: NOW, search }
     const wanted = rows.toReversed().map(({ id }) => id)
     for (const offset of [0, 9_000, 12_000]) {
@@ -248,7 +245,7 @@ describe('pages by number in PostgreSQL', needsPostgres, () => {
     const walked = await visitedBy(database, () => lists.walk(filter, { after: null, limit: LIMIT }))
     expect(walked.result.rows.map(({ id }) => id)).toEqual(wanted.slice(0, LIMIT))
     expect(walked.visited).toBeLessThan(SAMPLED + 10_001 + 4 * LIMIT)
-    const inAnotherCase = { ...filter, search: { ...ANY, names: [{ text: 'FILE', match: 'partial' as const }] } }
+    const inAnotherCase = { ...filter, search: { ...ANY_SEARCH, names: [{ text: 'FILE', match: 'partial' as const }] } }
     const none = await visitedBy(database, () => lists.page(inAnotherCase, 0, LIMIT))
     expect(none.result).toEqual({ rows: [], total: 0 })
     // The sample, and each name once.
@@ -285,7 +282,7 @@ describe('pages by number in PostgreSQL', needsPostgres, () => {
         [null, true],
         [19_000, false],
       ] as const) {
-        const search: RecordSearch = { ...ANY, meta: { found: 'yes' }, before, oldestFirst }
+        const search: RecordSearch = { ...ANY_SEARCH, meta: { found: 'yes' }, before, oldestFirst }
         const filter = { accountId: 'one', multihash: null, hasExpiration: false, now: NOW, search }
         const page = await visitedBy(unsorted, () => inIt.page(filter, 0, LIMIT))
         const walked = await visitedBy(unsorted, () => inIt.walk(filter, { after: null, limit: LIMIT }))
@@ -331,7 +328,7 @@ describe('pages by number in PostgreSQL', needsPostgres, () => {
             .sort((a, b) => b.createdAt - a.createdAt || (a.id < b.id ? 1 : -1))
           if (oldestFirst) wanted.reverse()
           const ids = wanted.slice(0, LIMIT).map(({ id }) => id)
-          const search = { ...ANY, statuses, before, after, oldestFirst }
+          const search = { ...ANY_SEARCH, statuses, before, after, oldestFirst }
           const filter = { accountId: 'one', multihash: null, hasExpiration, now: NOW, search }
           const { result, visited } = await visitedBy(database, () => lists.page(filter, 0, LIMIT))
           expect([result.total, result.rows.map(({ id }) => id)]).toEqual([wanted.length, ids])

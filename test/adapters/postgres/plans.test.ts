@@ -228,7 +228,9 @@ async function lists(database: Postgres): Promise<void> {
   for (const hasExpiration of [false, true]) {
     await new RecordLists(database).page({ accountId: 'one', multihash: null, hasExpiration, now: 1 }, 2_000, 1)
     for (const statuses of [['pinned'], ['queued']] as const) {
-      const search = { ...{ names: [], meta: {}, types: [], statuses, multihashes: [], before: null, after: null } }
+      const search = {
+        ...{ names: [], meta: {}, types: [], statuses, visibility: null, multihashes: [], before: null, after: null },
+      }
       const filter = { accountId: 'one', multihash: null, hasExpiration, now: 1 }
       await new RecordLists(database).page({ ...filter, search: { ...search, oldestFirst: false } }, 0, 1)
     }

@@ -65,6 +65,15 @@ test('an edit names the pins that it could not change', async () => {
   expect(moved).toMatchObject({ code: 0, stdout: expect.stringMatching(/^\S+ {2}running, see holdfast job list\n$/) })
 })
 
+test('an edit makes the public pins of a filter private', async () => {
+  await stored('shown-1')
+  const edit = ['edit', '--name', 'shown', '--visibility', 'private', '--expected', '1']
+  const done = await job(...edit, '--only', 'public')
+  expect(done).toMatchObject({ code: 0, stdout: '1 pin made public or private\n' })
+  expect(await listed('shown')).toContain('"visibility":"private"')
+  expect(await job(...edit, '--only', 'public')).toMatchObject({ code: 1, stderr: expect.stringContaining('0 pins') })
+})
+
 test.each([
   ['delete', /select pins by ids, by filters or by --all/],
   ['delete --all --name draft', /by filters or by --all/],
