@@ -33,7 +33,9 @@ test('a backend without its adapter fails with the import to add', () => {
   expect(() => parseConfig(withBackend({ type: 'ipfs-cluster', api: 'http://k' }), '')).toThrow(
     "import { ipfsCluster } from 'holdfast/ipfs-cluster'",
   )
-  expect(problem(withBackend({ type: 'kub', api: 'http://k' }))).toMatch(/ipfs-cluster, did you mean kubo\?$/)
+  expect(problem(withBackend({ type: 'kub', api: 'http://k' }))).toMatch(
+    /must be one of .*ipfs-cluster.*, did you mean kubo\?$/,
+  )
 })
 
 test.each<[given: unknown, problem: string]>([
