@@ -7,13 +7,22 @@ const ROOT = join(import.meta.dirname, '..')
 /** Pieces of a title that may stand apart in the code: a title may have a value or two of a table in it. */
 const MOST_PIECES = 3
 
+/** Texts of test files with what they import, because hundreds of promises name the same files. */
+const texts = new Map<string, string>()
+
+function textOf(file: string): string {
+  const text = texts.get(file) ?? wholeText(file)
+  texts.set(file, text)
+  return text
+}
+
 /** Returns the text of a test file and of every file under `test/` that it imports, directly or not. */
-function textOf(file: string, seen = new Map<string, string>()): string {
+function wholeText(file: string, seen = new Map<string, string>()): string {
   const text = readFileSync(file, 'utf8')
   seen.set(file, text)
   for (const [, path = ''] of text.matchAll(/from '(\.[^']+)'/g)) {
     const imported = join(dirname(file), path)
-    if (imported.startsWith(import.meta.dirname + sep) && !seen.has(imported)) textOf(imported, seen)
+    if (imported.startsWith(import.meta.dirname + sep) && !seen.has(imported)) wholeText(imported, seen)
   }
   return [...seen.values()].join('\n')
 }
