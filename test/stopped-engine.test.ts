@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
 import { createEngine, type Engine } from '../src/index.ts'
 import { callApi } from './support/api-call.ts'
+import { newDirectory } from './support/new-database.ts'
 import { withTempDir } from './support/temp-dir.ts'
 
 const CID = 'bafkreigh2akiscaildcqabsyg3dfr6chu3fgpregiymsck7e7aqa4s52zy'
@@ -50,7 +51,7 @@ const QUESTIONS: Readonly<Record<string, (engine: Engine, account: string) => un
 
 test('an engine that has stopped answers everything with UNAVAILABLE', async () => {
   await withTempDir(async dataDir => {
-    const engine = await createEngine({ dataDir })
+    const engine = await createEngine({ dataDir: newDirectory(dataDir) })
     const { id } = await engine.accounts.create({ email: 'a@example.org', plan: 'unlimited' })
     const waiting = expect(engine.events.once('pin:created')).rejects.toMatchObject({ code: 'UNAVAILABLE' })
     await engine.stop()

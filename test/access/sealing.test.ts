@@ -6,6 +6,7 @@ import { createEngine } from '../../src/index.ts'
 import { Database } from '../../src/storage/database.ts'
 import { callApi } from '../support/api-call.ts'
 import { ManualClock } from '../support/manual-clock.ts'
+import { newDirectory } from '../support/new-database.ts'
 import { withTempDir } from '../support/temp-dir.ts'
 import { failure, openAccess } from './support.ts'
 
@@ -34,7 +35,7 @@ test('a secret is stored encrypted, and only its own account decrypts it', async
 test('the next start encrypts secrets in clear, and leaves no trace', () =>
   withTempDir(async dataDir => {
     const clock = new ManualClock()
-    const start = () => createEngine({ dataDir, clock, passwordCost: 1_024 })
+    const start = () => createEngine({ dataDir: newDirectory(dataDir), clock, passwordCost: 1_024 })
     const file = join(dataDir, 'holdfast.db')
     let engine = await start()
     const email = 'someone@example.org'

@@ -15,6 +15,7 @@ import { createEngine } from '../../src/index.ts'
 import { openAccounts } from '../../src/wiring/open-accounts.ts'
 import { callApi } from '../support/api-call.ts'
 import { ManualClock } from '../support/manual-clock.ts'
+import { newDirectory } from '../support/new-database.ts'
 import { withTempDir } from '../support/temp-dir.ts'
 import { failure, KeptKeys, openAccess, StandingClock } from './support.ts'
 
@@ -173,7 +174,7 @@ describe('sessions of an engine', () => {
 
   test('survive a restart, but not a new password or secrets file', () =>
     withTempDir(async dataDir => {
-      const start = () => createEngine({ ...options, dataDir })
+      const start = () => createEngine({ ...options, dataDir: newDirectory(dataDir) })
       let engine = await start()
       const account = await engine.accounts.create({ email: 'someone@example.org', plan: 'free', password: PASSWORD })
       const token = await signIn(engine)
@@ -202,7 +203,7 @@ describe('sessions of an engine', () => {
 
   test('sign-up is refused by default', () =>
     withTempDir(async dataDir => {
-      const engine = await createEngine({ ...options, dataDir })
+      const engine = await createEngine({ ...options, dataDir: newDirectory(dataDir) })
       const body = JSON.stringify({ email: 'someone@example.org', password: PASSWORD })
       const answer = await callApi(engine, 'POST', '/auth/signup', { body })
       expect([answer.status, answer.json.code]).toEqual([403, 'NOT_OFFERED'])
@@ -213,7 +214,7 @@ describe('sessions of an engine', () => {
   test('an allowlist checks the client address behind trusted proxies only', () =>
     withTempDir(async dataDir => {
       const call = async (trustedProxies: number, forwarded: string, remoteAddress = '10.0.0.1'): Promise<number> => {
-        const engine = await createEngine({ ...options, dataDir, trustedProxies })
+        const engine = await createEngine({ ...options, dataDir: newDirectory(dataDir), trustedProxies })
         const account = (await engine.accounts.ensureOwner()).account
         const name = `key ${trustedProxies} ${Math.random()}`
         const { secret } = await engine.keys.create(account.id, { name, ipAllowlist: ['192.0.2.7'] })

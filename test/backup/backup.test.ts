@@ -4,6 +4,7 @@ import { describe, expect, test } from 'vitest'
 import { checkBackup, createEngine, type Engine, openAccounts, restoreBackup } from '../../src/index.ts'
 import { callApi } from '../support/api-call.ts'
 import { pseudoRandom } from '../support/bytes.ts'
+import { newDirectory } from '../support/new-database.ts'
 import { viaGateway } from '../support/read-back.ts'
 import { filesIn, withTempDir } from '../support/temp-dir.ts'
 import { type TestEngine, withEngine } from '../support/test-engine.ts'
@@ -163,7 +164,7 @@ describe('a backup', () => {
 describe('a restored data directory', () => {
   const network = { enabled: true, listen: ['/ip4/127.0.0.1/tcp/0'] }
   const peerOf = async (dataDir: string): Promise<string> => {
-    const engine = await createEngine({ dataDir, network })
+    const engine = await createEngine({ dataDir: newDirectory(dataDir), network })
     try {
       return (await engine.addresses())[0]?.split('/p2p/')[1] ?? ''
     } finally {
@@ -175,7 +176,7 @@ describe('a restored data directory', () => {
     await withTempDir(async dir => {
       const [dataDir, backup] = [join(dir, 'data'), join(dir, 'backup')]
       const peer = await peerOf(dataDir)
-      const engine = await createEngine({ dataDir })
+      const engine = await createEngine({ dataDir: newDirectory(dataDir) })
       await engine.backup(backup)
       await engine.stop()
       await restoreBackup({ backup, dataDir: join(dir, 'other') })
@@ -216,7 +217,7 @@ describe('a restored data directory', () => {
       await expect(stat(join(dataDir, 'holdfast.db'))).rejects.toThrow()
       const { damaged } = await restoreBackup({ backup, dataDir, partial: true })
       expect(damaged.length).toBe(2)
-      const engine = await createEngine({ dataDir })
+      const engine = await createEngine({ dataDir: newDirectory(dataDir) })
       try {
         expect((await engine.verify()).damaged.length).toBe(2)
         // An upload of the same content repairs it.

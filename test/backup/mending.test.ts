@@ -5,6 +5,7 @@ import { describe, expect, test } from 'vitest'
 import { checkBackup, createEngine, restoreBackup } from '../../src/index.ts'
 import { ManualClock } from '../support/manual-clock.ts'
 import { needsLinux } from '../support/needs.ts'
+import { newDirectory } from '../support/new-database.ts'
 import { withTempDir } from '../support/temp-dir.ts'
 import { type TestEngine, withEngine } from '../support/test-engine.ts'
 import { unpack } from '../support/unpack.ts'
@@ -158,7 +159,7 @@ describe('a backup of 0.2.0', needsLinux, () => {
       // A damaged copy that looks unchanged.
       utimesSync(file, atime, mtime)
       flipBit(file)
-      const engine = await createEngine({ dataDir, clock: new ManualClock() })
+      const engine = await createEngine({ dataDir: newDirectory(dataDir), clock: new ManualClock() })
       try {
         const outcome = await engine.backup(backup)
         expect(outcome).toMatchObject({ sequence: 1, newBlocks: 0, mendedBlocks: 1, missing: [] })

@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { expect } from 'vitest'
 import { createEngine, type Engine, restoreBackup } from '../../src/index.ts'
 import { pseudoRandom } from '../support/bytes.ts'
+import { newDirectory } from '../support/new-database.ts'
 import { viaGateway } from '../support/read-back.ts'
 import { withTempDir } from '../support/temp-dir.ts'
 import type { TestEngine } from '../support/test-engine.ts'
@@ -41,7 +42,7 @@ export async function expectRestores(
   await withTempDir(async dir => {
     const dataDir = join(dir, 'restored')
     await restoreBackup({ backup, dataDir, ...options })
-    const engine = await createEngine({ dataDir })
+    const engine = await createEngine({ dataDir: newDirectory(dataDir) })
     try {
       await expectStored(engine, stored)
     } finally {

@@ -6,6 +6,7 @@ import type { DueIdentity } from '../../src/catalogue/index.ts'
 import { sqliteAccess } from '../../src/catalogue/sqlite/sqlite-access.ts'
 import { Database } from '../../src/storage/database.ts'
 import { WriteQueue } from '../../src/storage/write-queue.ts'
+import { newDatabase } from '../support/new-database.ts'
 import { RepeatingDatabase } from '../support/repeating-database.ts'
 import { accessRules } from './access-rules.ts'
 import { type AccessCatalogue, memoryAccess } from './memory-access.ts'
@@ -18,7 +19,7 @@ describe.each([
   let db: Database
   beforeEach(() => {
     directory = mkdtempSync(join(tmpdir(), 'holdfast-catalogue-'))
-    db = new DatabaseClass(join(directory, 'holdfast.db'))
+    db = newDatabase(directory, DatabaseClass)
   })
   afterEach(() => {
     db.close()

@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import { createServer } from '../../adapters/node-http/index.ts'
 import { createEngine, type Engine, SCOPES } from '../../src/index.ts'
 import { ManualClock } from '../support/manual-clock.ts'
+import { newDirectory } from '../support/new-database.ts'
 
 /** A running server for tests of clients, which know only its address. */
 export interface Service {
@@ -34,7 +35,7 @@ export async function openService(): Promise<Service> {
   const dataDir = await mkdtemp(join(tmpdir(), 'holdfast-clients-'))
   const clock = new ManualClock()
   const engine = await createEngine({
-    dataDir,
+    dataDir: newDirectory(dataDir),
     clock,
     passwordCost: 1_024,
     plans: {

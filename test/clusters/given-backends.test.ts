@@ -5,6 +5,7 @@ import { createEngine, type Engine, type EngineOptions, HoldfastError, type PinR
 import { identityOf } from '../../src/ipld/cid.ts'
 import { settled } from '../../src/testing/index.ts'
 import { pseudoRandom } from '../support/bytes.ts'
+import { newDirectory } from '../support/new-database.ts'
 import { viaGateway } from '../support/read-back.ts'
 import { withTempDir } from '../support/temp-dir.ts'
 import { withEngine } from '../support/test-engine.ts'
@@ -101,7 +102,7 @@ describe('an engine with a backend of the host program', () => {
     ],
   ])('refuses one %s', (_, options, message) =>
     withTempDir(async dataDir => {
-      const started = createEngine({ clusters, defaultCluster: 'near', ...options, dataDir })
+      const started = createEngine({ clusters, defaultCluster: 'near', ...options, dataDir: newDirectory(dataDir) })
       await expect(started).rejects.toMatchObject({
         code: 'CONFIG_INVALID',
         message: expect.stringContaining(message),

@@ -6,6 +6,7 @@ import { stagingOf } from '../../src/clusters/staging-backend.ts'
 import { createEngine, type DirectoryEntry } from '../../src/index.ts'
 import { identityOf } from '../../src/ipld/cid.ts'
 import { pseudoRandom, sha256Hex } from '../support/bytes.ts'
+import { newDirectory } from '../support/new-database.ts'
 import { readTree, viaGateway } from '../support/read-back.ts'
 import { EMPTY, storeSizes, strayBlocks } from '../support/store-inspection.ts'
 import { filesIn, withTempDir } from '../support/temp-dir.ts'
@@ -201,7 +202,7 @@ describe('clusters with directories of their own', () => {
         message: expect.stringContaining('own.dataDir'),
       })
       // The refused start has closed everything it had opened.
-      await (await createEngine({ dataDir })).stop()
+      await (await createEngine({ dataDir: newDirectory(dataDir) })).stop()
     })
   })
 })

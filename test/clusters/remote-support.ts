@@ -3,6 +3,7 @@ import { setTimeout as wait } from 'node:timers/promises'
 import { serverAdapters } from '../../adapters/cli/server-adapters.ts'
 import type { Engine, EngineOptions } from '../../src/index.ts'
 import { createEngine } from '../../src/index.ts'
+import { newDirectory } from '../support/new-database.ts'
 import { withTempDir } from '../support/temp-dir.ts'
 import { OtherNode } from './other-node.ts'
 
@@ -51,7 +52,12 @@ export function withTwoNodes(
     const open = (changed: Partial<EngineOptions> = {}): Promise<Engine> =>
       createEngine({
         ...serverAdapters,
-        ...{ dataDir: join(dir, 'here'), clusters, defaultCluster: 'near', environment: { FAR_KEY: there.key } },
+        ...{
+          dataDir: newDirectory(join(dir, 'here')),
+          clusters,
+          defaultCluster: 'near',
+          environment: { FAR_KEY: there.key },
+        },
         ...options,
         ...changed,
       })

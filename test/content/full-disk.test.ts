@@ -5,6 +5,7 @@ import { createEngine, type Engine } from '../../src/index.ts'
 import { Database } from '../../src/storage/database.ts'
 import { pseudoRandom } from '../support/bytes.ts'
 import { needs } from '../support/needs.ts'
+import { newDirectory } from '../support/new-database.ts'
 import { RecordingFiles } from '../support/recording-files.ts'
 import { canMount, withSmallDisk } from '../support/small-disk.ts'
 import { EMPTY, storeSizes } from '../support/store-inspection.ts'
@@ -138,7 +139,7 @@ describe('a real full disk', needs(canMount, 'this user may not mount a small di
       const files = new RecordingFiles()
       // The node writes the ballast after its start; without it, the disk would stay full.
       const written = files.seen('close ballast done')
-      let engine = await createEngine({ dataDir, fileSystem: files })
+      let engine = await createEngine({ dataDir: newDirectory(dataDir), fileSystem: files })
       try {
         await written
         const account = (await engine.accounts.create({ email: 'full@example.org', plan: 'unlimited' })).id
@@ -153,7 +154,7 @@ describe('a real full disk', needs(canMount, 'this user may not mount a small di
         await fillWhatIsLeft(disk)
         for (const cid of cids.splice(0, 5)) expect(await engine.pins.remove({ account, cid })).toHaveLength(1)
         await engine.stop()
-        engine = await createEngine({ dataDir })
+        engine = await createEngine({ dataDir: newDirectory(dataDir) })
         for (const cid of cids.splice(0, 5)) expect(await engine.pins.remove({ account, cid })).toHaveLength(1)
         expect((await engine.collect({ graceSeconds: 0 })).blocks).toBeGreaterThan(9)
         await rm(join(disk, 'of-others'))
@@ -175,14 +176,14 @@ describe('a real full disk', needs(canMount, 'this user may not mount a small di
         )
       const files = new RecordingFiles()
       const written = files.seen('close ballast done')
-      const first = await createEngine({ dataDir, fileSystem: files })
+      const first = await createEngine({ dataDir: newDirectory(dataDir), fileSystem: files })
       const account = (await first.accounts.create({ email: 'full@example.org', plan: 'unlimited' })).id
       const { cid } = (await first.pins.upload(pseudoRandom(400_000, 'old'), { account })).record
       await written
       await first.stop()
       await fillWhatIsLeft(disk)
       expect(await ballast()).toBe(true)
-      const second = await createEngine({ dataDir })
+      const second = await createEngine({ dataDir: newDirectory(dataDir) })
       try {
         expect(await ballast()).toBe(false)
         expect(await second.pins.remove({ account, cid })).toHaveLength(1)

@@ -8,6 +8,7 @@ import { createEngine, type Engine } from '../../src/index.ts'
 import { callApi } from '../support/api-call.ts'
 import { pseudoRandom } from '../support/bytes.ts'
 import { ManualClock } from '../support/manual-clock.ts'
+import { newDirectory } from '../support/new-database.ts'
 import { viaGateway } from '../support/read-back.ts'
 import { filesIn, withTempDir } from '../support/temp-dir.ts'
 import { type TestEngine, withEngine } from '../support/test-engine.ts'
@@ -154,22 +155,22 @@ describe('a start', () => {
     ],
   ])('is refused if the directory of blocks is %s', async (_, away) => {
     await withTempDir(async dataDir => {
-      const engine = await createEngine({ dataDir })
+      const engine = await createEngine({ dataDir: newDirectory(dataDir) })
       const account = (await engine.accounts.ensureOwner()).account.id
       const { cid } = (await engine.pins.upload(LARGE, { account })).record
       await engine.stop()
       const blocks = join(dataDir, 'blocks')
       await away(blocks)
       const refusal = { code: 'DATA_DIR_UNUSABLE', message: expect.stringMatching(/blocks is empty.*blocks-lost/) }
-      await expect(createEngine({ dataDir })).rejects.toMatchObject(refusal)
+      await expect(createEngine({ dataDir: newDirectory(dataDir) })).rejects.toMatchObject(refusal)
       await rm(blocks, { recursive: true, force: true })
       await rename(`${blocks}-aside`, blocks)
-      const again = await createEngine({ dataDir })
+      const again = await createEngine({ dataDir: newDirectory(dataDir) })
       expect((await viaGateway(again, `/ipfs/${cid}`)).status).toBe(200)
       await again.stop()
       await rm(blocks, { recursive: true })
       await writeFile(join(dataDir, 'blocks-lost'), '')
-      await (await createEngine({ dataDir })).stop()
+      await (await createEngine({ dataDir: newDirectory(dataDir) })).stop()
     })
   })
 

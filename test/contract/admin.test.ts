@@ -7,6 +7,7 @@ import { identity } from 'multiformats/hashes/identity'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { createEngine, type Engine, SCOPES } from '../../src/index.ts'
 import { pseudoRandom } from '../support/bytes.ts'
+import { newDirectory } from '../support/new-database.ts'
 import { hosts } from './hosts.ts'
 import type { AuditClient } from './world.ts'
 
@@ -25,7 +26,7 @@ describe.each(hosts.map(host => ({ host, name: host.name })))('the owner’s rou
 
   beforeAll(async () => {
     dataDir = await mkdtemp(join(tmpdir(), 'holdfast-admin-'))
-    engine = await createEngine({ dataDir })
+    engine = await createEngine({ dataDir: newDirectory(dataDir) })
     ;({ client, close } = await host.serve(engine))
     const { id } = await engine.accounts.create({ email: 'boss@example.org', plan: 'premium', role: 'owner' })
     ownerId = id
@@ -351,7 +352,7 @@ describe.each(hosts.map(host => ({ host, name: host.name })))('the owner’s rou
 test('an engine that stops aborts a verification and waits for its end', async () => {
   const dataDir = await mkdtemp(join(tmpdir(), 'holdfast-admin-'))
   try {
-    const engine = await createEngine({ dataDir })
+    const engine = await createEngine({ dataDir: newDirectory(dataDir) })
     const { id } = await engine.accounts.create({ email: 'a@example.org', plan: 'unlimited' })
     await engine.pins.uploadDirectory(manyFiles(200), { account: id })
     const steps: number[] = []

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
 import { createEngine, SCOPES } from '../../src/index.ts'
 import { ManualClock } from '../support/manual-clock.ts'
+import { newDirectory } from '../support/new-database.ts'
 import { withTempDir } from '../support/temp-dir.ts'
 import { hosts } from './hosts.ts'
 
@@ -9,7 +10,7 @@ const PASSWORD = 'a password of the owner'
 test.each(hosts.map(host => ({ host, name: host.name })))('asks a kept owner for a proof, $name', ({ host }) =>
   withTempDir(async dataDir => {
     const clock = new ManualClock(Date.UTC(2030, 0, 1))
-    const engine = await createEngine({ dataDir, clock, passwordCost: 1_024 })
+    const engine = await createEngine({ dataDir: newDirectory(dataDir), clock, passwordCost: 1_024 })
     const { client, close } = await host.serve(engine)
     const ask = async (token: string | null, path: string, body: object = {}) => {
       const headers: Record<string, string> = { 'content-type': 'application/json' }

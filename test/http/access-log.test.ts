@@ -3,6 +3,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest'
 import { toFetch } from '../../adapters/fetch/index.ts'
 import { createServer, PrometheusMetrics } from '../../adapters/node-http/index.ts'
 import { createEngine, type Engine, SCOPES } from '../../src/index.ts'
+import { newDirectory } from '../support/new-database.ts'
 import { withTempDir } from '../support/temp-dir.ts'
 
 type Line = Record<string, unknown>
@@ -25,7 +26,7 @@ beforeEach(async () => {
   const ready = Promise.withResolvers<void>()
   const done = Promise.withResolvers<void>()
   const ended = withTempDir(async dataDir => {
-    engine = await createEngine({ dataDir, logger, metrics, trustedProxies: 1 })
+    engine = await createEngine({ dataDir: newDirectory(dataDir), logger, metrics, trustedProxies: 1 })
     account = (await engine.accounts.create({ email: 'a@example.org', plan: 'unlimited' })).id
     const { secret, key: made } = await engine.keys.create(account, { name: 'phone', scopes: SCOPES })
     key = { id: made.id, secret }

@@ -13,6 +13,7 @@ import {
 import type { ApiRequest } from '../../src/http/api-messages.ts'
 import { behindProxies, requestedHost } from '../../src/http/proxies.ts'
 import { createEngine, type EngineConfig, type Logger } from '../../src/index.ts'
+import { newDirectory } from '../support/new-database.ts'
 
 const closers: (() => Promise<unknown> | unknown)[] = []
 
@@ -39,7 +40,7 @@ async function serve(config: EngineConfig, readers: MetricsReaders = {}): Promis
   }
   const logger: Logger = { debug: ignore, info: ignore, warn, error: ignore }
   const metrics = new PrometheusMetrics()
-  const engine = await createEngine({ ...config, dataDir, metrics, logger })
+  const engine = await createEngine({ ...config, dataDir: newDirectory(dataDir), metrics, logger })
   closers.push(() => engine.stop())
   const { id: account } = await engine.accounts.create({ email: 'a@example.org', plan: 'unlimited' })
   const port = await listen(createServer(engine, { metrics, ...readers }))

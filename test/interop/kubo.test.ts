@@ -4,6 +4,7 @@ import { describe, expect, test } from 'vitest'
 import { createEngine, type Engine } from '../../src/index.ts'
 import { pseudoRandom, sha256Hex } from '../support/bytes.ts'
 import { needs } from '../support/needs.ts'
+import { newDirectory } from '../support/new-database.ts'
 import { readFile, readTree } from '../support/read-back.ts'
 import { withTempDir } from '../support/temp-dir.ts'
 import { withEngine } from '../support/test-engine.ts'
@@ -53,7 +54,10 @@ async function bothCids(other: Kubo, write: (dir: string) => void): Promise<[str
 
 function withNetwork<T>(use: (engine: Engine, account: string) => Promise<T>): Promise<T> {
   return withTempDir(async dataDir => {
-    const engine = await createEngine({ dataDir, network: { enabled: true, allowPrivateGateways: true } })
+    const engine = await createEngine({
+      dataDir: newDirectory(dataDir),
+      network: { enabled: true, allowPrivateGateways: true },
+    })
     try {
       const { id } = await engine.accounts.create({ email: 'a@example.org', plan: 'unlimited' })
       return await use(engine, id)

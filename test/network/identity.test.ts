@@ -5,6 +5,7 @@ import { Key } from 'interface-datastore'
 import { describe, expect, test } from 'vitest'
 import { createEngine } from '../../src/index.ts'
 import { openDataKey } from '../../src/storage/data-key.ts'
+import { newDirectory } from '../support/new-database.ts'
 import { withDatabase } from '../support/store-inspection.ts'
 import { withTempDir } from '../support/temp-dir.ts'
 import { withNode } from './support/node.ts'
@@ -33,7 +34,7 @@ async function filesWith(dataDir: string, bytes: Uint8Array): Promise<string[]> 
 }
 
 async function peerIdOf(dataDir: string): Promise<string | undefined> {
-  const engine = await createEngine({ dataDir, network: { enabled: true } })
+  const engine = await createEngine({ dataDir: newDirectory(dataDir), network: { enabled: true } })
   const id = (await engine.addresses())[0]?.split('/p2p/')[1]
   await engine.stop()
   return id
@@ -55,7 +56,7 @@ describe('the identity of a node', () => {
       const id = await withNode(dataDir, {}, async node => node.peerId)
       const clear = await withStore(dataDir, async store => store.get(SELF))
       expect(await filesWith(dataDir, clear)).not.toEqual([])
-      await (await createEngine({ dataDir, network: { enabled: network } })).stop()
+      await (await createEngine({ dataDir: newDirectory(dataDir), network: { enabled: network } })).stop()
       expect(await filesWith(dataDir, clear)).toEqual([])
       expect(await peerIdOf(dataDir)).toBe(id)
     }),

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { createEngine, type PinRecord } from '../../src/index.ts'
+import { newDirectory } from '../support/new-database.ts'
 import { withTempDir } from '../support/temp-dir.ts'
 import { withEngine } from '../support/test-engine.ts'
 
@@ -57,7 +58,7 @@ describe('pins of an embedder', () => {
 
   test('belong to the only account if a call names none', async () => {
     await withTempDir(async dataDir => {
-      await using engine = await createEngine({ dataDir })
+      await using engine = await createEngine({ dataDir: newDirectory(dataDir) })
       const { record } = await engine.pins.upload('mine')
       const { account, created } = await engine.accounts.ensureOwner()
       expect([record.accountId, created]).toEqual([account.id, false])
@@ -71,7 +72,7 @@ describe('pins of an embedder', () => {
 
   test('belong to one owner if the first calls are concurrent', async () => {
     await withTempDir(async dataDir => {
-      await using engine = await createEngine({ dataDir })
+      await using engine = await createEngine({ dataDir: newDirectory(dataDir) })
       const made = await Promise.all(['a', 'b', 'c'].map(text => engine.pins.upload(text)))
       expect(new Set(made.map(({ record }) => record.accountId)).size).toBe(1)
       expect(await engine.accounts.list()).toHaveLength(1)
@@ -91,7 +92,7 @@ describe('pins of an embedder', () => {
 
   test('need an account if there are several, except with singleUser', async () => {
     await withTempDir(async dataDir => {
-      const many = await createEngine({ dataDir })
+      const many = await createEngine({ dataDir: newDirectory(dataDir) })
       for (const name of ['one', 'two']) await many.accounts.create({ email: `${name}@example.org`, plan: 'free' })
       const calls = [many.pins.upload('x'), many.pins.list(), many.pins.usage(), many.pins.all(), many.pins.remove('x')]
       for (const call of calls) {
@@ -102,7 +103,7 @@ describe('pins of an embedder', () => {
         })
       }
       await many.stop()
-      const engine = await createEngine({ dataDir, singleUser: true })
+      const engine = await createEngine({ dataDir: newDirectory(dataDir), singleUser: true })
       const { record } = await engine.pins.upload('mine', { timelock: new Date('2099-01-01') })
       const { account } = await engine.accounts.ensureOwner()
       expect(record.accountId).toBe(account.id)

@@ -7,6 +7,7 @@ import { Database } from '../../src/storage/database.ts'
 import { LogSync } from '../../src/storage/log-sync.ts'
 import { WriteQueue } from '../../src/storage/write-queue.ts'
 import { turns } from '../support/content-parts.ts'
+import { newDatabase } from '../support/new-database.ts'
 import { withTempDir } from '../support/temp-dir.ts'
 
 /** Counts the outermost transactions, and may make one of them fail as a full disk does. */
@@ -45,7 +46,7 @@ const still = (): number => 0
 
 async function withQueue(run: (queue: WriteQueue, db: CountingDatabase) => Promise<void>): Promise<void> {
   await withTempDir(async dir => {
-    const db = new CountingDatabase(join(dir, 'holdfast.db'))
+    const db = newDatabase(dir, CountingDatabase)
     try {
       db.transaction(() => db.prepare('CREATE TABLE kept (id INTEGER PRIMARY KEY)').run())
       db.commits = 0

@@ -9,6 +9,7 @@ import { audits } from '../contract/audits.ts'
 import { AUDITS_BEGIN, AuditClock, auditConfig, hosts, worldOf } from '../contract/hosts.ts'
 import { auditSignIn } from '../contract/trusting-provider.ts'
 import { LOADED } from './loaded-files.ts'
+import { newDirectory } from './new-database.ts'
 
 /**
  * Loads an engine as the server does, then runs the contract's audits over HTTP. Prints, as JSON, the number of audits
@@ -24,7 +25,13 @@ registerHooks({
 
 const dataDir = await mkdtemp(join(tmpdir(), 'holdfast-audited-'))
 const clock = new AuditClock(AUDITS_BEGIN)
-const engine = await createEngine({ ...serverAdapters, dataDir, clock, ...auditConfig, ...auditSignIn })
+const engine = await createEngine({
+  ...serverAdapters,
+  dataDir: newDirectory(dataDir),
+  clock,
+  ...auditConfig,
+  ...auditSignIn,
+})
 await loadHandlers(engine.api, engine.gateway, engine.ownGateway)
 const host = hosts.find(({ name }) => name === 'node:http')
 if (host === undefined) throw new Error('no host serves over HTTP')

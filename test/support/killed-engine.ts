@@ -5,11 +5,12 @@
 import { writeSync } from 'node:fs'
 import { createEngine } from '../../src/index.ts'
 import { TestClock } from '../../src/testing/index.ts'
+import { newDirectory } from './new-database.ts'
 
 const HOUR_MS = 3_600_000
 const [dataDir = ''] = process.argv.slice(2)
 const clock = new TestClock()
-const engine = await createEngine({ dataDir, clock, bulk: { undoSeconds: 3_600 } })
+const engine = await createEngine({ dataDir: newDirectory(dataDir), clock, bulk: { undoSeconds: 3_600 } })
 const newAccount = async (name: string): Promise<string> =>
   (await engine.accounts.create({ email: `${name}@example.org`, plan: 'unlimited' })).id
 const [kept, deleted] = [await newAccount('kept'), await newAccount('deleted')]

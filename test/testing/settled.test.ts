@@ -5,6 +5,7 @@ import { createTestEngine, settled, TestClock } from '../../src/testing/index.ts
 import { Receiver } from '../features/webhooks/receiver.ts'
 import { callApi } from '../support/api-call.ts'
 import { TWO_CLUSTERS, withFleet } from '../support/fleet.ts'
+import { newDirectory } from '../support/new-database.ts'
 import { needsPostgres, type SharedPostgres, sharedPostgres } from '../support/postgres-server.ts'
 import { withTempDir } from '../support/temp-dir.ts'
 
@@ -60,7 +61,7 @@ describe('settled', () => {
 
   test('takes engines of either function, and stopped ones, but nothing else', async () => {
     await withTempDir(async dataDir => {
-      const engine = await createEngine({ dataDir })
+      const engine = await createEngine({ dataDir: newDirectory(dataDir) })
       await engine.pins.upload('plain')
       await settled([engine])
       await engine.stop()

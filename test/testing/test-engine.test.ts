@@ -4,6 +4,7 @@ import { describe, expect, test } from 'vitest'
 import { createEngine } from '../../src/index.ts'
 import { Database } from '../../src/storage/database.ts'
 import { createTestEngine, TestClock } from '../../src/testing/index.ts'
+import { newDirectory } from '../support/new-database.ts'
 import { withTempDir } from '../support/temp-dir.ts'
 
 /** Returns the schema and pragmas of a data directory's database. */
@@ -21,7 +22,7 @@ function schemaOf(dataDir: string): unknown[] {
 describe('createTestEngine', () => {
   test('has the same database as any engine, and its own identity', async () => {
     await withTempDir(async dataDir => {
-      await using plain = await createEngine({ dataDir })
+      await using plain = await createEngine({ dataDir: newDirectory(dataDir) })
       await using one = await createTestEngine()
       await using two = await createTestEngine()
       const [ofPlain, ofOne, ofTwo] = [plain, one, two].map(({ dataDir }) => schemaOf(dataDir)) as [

@@ -13,6 +13,7 @@ import { MemoryCluster } from '../clusters/memory-cluster.ts'
 import { until } from '../clusters/remote-support.ts'
 import { pseudoRandom } from '../support/bytes.ts'
 import { ManualClock } from '../support/manual-clock.ts'
+import { newDirectory } from '../support/new-database.ts'
 import { withTempDir } from '../support/temp-dir.ts'
 
 const HOUR_MS = 3_600_000
@@ -39,7 +40,7 @@ function withWorld(everyHours: number, run: (world: World) => Promise<void>): Pr
       return status(root)
     }
     const clock = new ManualClock()
-    const options = { dataDir: join(dir, 'data'), clusters: CLUSTERS, defaultCluster: 'far', clock }
+    const options = { dataDir: newDirectory(join(dir, 'data')), clusters: CLUSTERS, defaultCluster: 'far', clock }
     const open = () => createEngine({ ...options, backends: { far: cluster }, reconcile: { everyHours, sample: 0 } })
     let engine: Engine = await open()
     const { id: account } = await engine.accounts.create({ email: 'a@example.org', plan: 'unlimited' })

@@ -8,6 +8,7 @@ import { MemoryCluster } from '../clusters/memory-cluster.ts'
 import { until } from '../clusters/remote-support.ts'
 import { pseudoRandom } from '../support/bytes.ts'
 import { ManualClock } from '../support/manual-clock.ts'
+import { newDirectory } from '../support/new-database.ts'
 import { withDatabase } from '../support/store-inspection.ts'
 import { withTempDir } from '../support/temp-dir.ts'
 
@@ -73,7 +74,13 @@ function withWorld(run: (world: World) => Promise<void>, options: Partial<Engine
     const cluster = new MemoryCluster()
     const clock = new ManualClock()
     const engine = await createEngine({
-      ...{ dataDir: join(dir, 'data'), clusters: CLUSTERS, defaultCluster: 'far', backends: { far: cluster }, clock },
+      ...{
+        dataDir: newDirectory(join(dir, 'data')),
+        clusters: CLUSTERS,
+        defaultCluster: 'far',
+        backends: { far: cluster },
+        clock,
+      },
       ...options,
     })
     try {

@@ -9,6 +9,7 @@ import { withNet } from '../pins/fetches/support/net.ts'
 import { blockFileOf } from '../support/block-place.ts'
 import { pseudoRandom } from '../support/bytes.ts'
 import { rawCid } from '../support/content-parts.ts'
+import { newDirectory } from '../support/new-database.ts'
 import { viaGateway } from '../support/read-back.ts'
 import { EMPTY, storeSizes, withDatabase } from '../support/store-inspection.ts'
 import { filesIn, withTempDir } from '../support/temp-dir.ts'
@@ -333,7 +334,7 @@ describe('lost content', () => {
         await rm(join(backup, 'stores', block))
         const dataDir = join(dir, 'restored')
         await restoreBackup({ backup, dataDir, partial: true })
-        const engine = await createEngine({ dataDir })
+        const engine = await createEngine({ dataDir: newDirectory(dataDir) })
         try {
           expect(await mended({ engine })).toEqual([{ 'block-lost': 1 }, { 'block-lost': 1 }, { 'block-lost': 1 }])
           expect(await statusOf({ ...test, engine }, cid)).toMatchObject({ status: 'pinning' })

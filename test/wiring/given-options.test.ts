@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import * as given from '../../src/config/option-names.ts'
 import { createEngine, type Engine, type EngineOptions } from '../../src/index.ts'
+import { newDirectory } from '../support/new-database.ts'
 import { withTempDir } from '../support/temp-dir.ts'
 import { withEngine } from '../support/test-engine.ts'
 
@@ -18,7 +19,12 @@ describe('createEngine', () => {
   test('takes clusters and plans with only the required fields', async () => {
     await withTempDir(async dataDir => {
       const plans = { team: { timelock: true, clusters: ['near'] } }
-      await using engine = await createEngine({ dataDir, clusters: [{ id: 'near' }], defaultCluster: 'near', plans })
+      await using engine = await createEngine({
+        dataDir: newDirectory(dataDir),
+        clusters: [{ id: 'near' }],
+        defaultCluster: 'near',
+        plans,
+      })
       expect((await engine.clusters.list()).map(({ id, label }) => ({ id, label }))).toEqual([
         { id: 'near', label: 'near' },
       ])

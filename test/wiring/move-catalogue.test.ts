@@ -9,6 +9,7 @@ import { allTables } from '../../src/features/feature-list.ts'
 import { createEngine, type MoveProgress, moveCatalogue } from '../../src/index.ts'
 import { collect } from '../support/bytes.ts'
 import { type Filled, factsOf, fillDirectory, signIn } from '../support/filled-directory.ts'
+import { newDirectory } from '../support/new-database.ts'
 import { needsPostgres, type SharedPostgres, sharedPostgres } from '../support/postgres-server.ts'
 import { withDatabase } from '../support/store-inspection.ts'
 import { withTempDir } from '../support/temp-dir.ts'
@@ -26,7 +27,7 @@ describe('a catalogue that moves into PostgreSQL', needsPostgres, () => {
   async function factsAt(dataDir: string, filled: Filled, database?: string): Promise<object> {
     const engine = await createEngine({
       catalogue: postgres,
-      dataDir,
+      dataDir: newDirectory(dataDir),
       clock: filled.clock,
       passwordCost: 1_024,
       ...(database !== undefined && { database }),
@@ -52,9 +53,17 @@ describe('a catalogue that moves into PostgreSQL', needsPostgres, () => {
       expect(there).toMatchObject({ second_factors: 1, recovery_codes: 10, webhooks: 1, root_files: 1_200, fetches: 1 })
       const { copied } = await moveCatalogue({ catalogue: postgres, dataDir, to: database })
       expect(copied).toEqual({ rows: { ...there, roots: expect.any(Number) }, recounted: [] })
-      await expect(createEngine({ dataDir, clock })).rejects.toMatchObject({ code: 'CONFIG_INVALID' })
+      await expect(createEngine({ dataDir: newDirectory(dataDir), clock })).rejects.toMatchObject({
+        code: 'CONFIG_INVALID',
+      })
       expect(await factsAt(dataDir, filled, database)).toEqual(facts)
-      const engine = await createEngine({ catalogue: postgres, dataDir, clock, database, passwordCost: 1_024 })
+      const engine = await createEngine({
+        catalogue: postgres,
+        dataDir: newDirectory(dataDir),
+        clock,
+        database,
+        passwordCost: 1_024,
+      })
       expect(await signIn(engine, filled)).toEqual([200, 200, 200])
       expect((await engine.reconcile()).findings).toEqual([])
       expect((await engine.verify()).damaged).toEqual([])
@@ -143,7 +152,12 @@ describe('a catalogue that moves into PostgreSQL', needsPostgres, () => {
       await expect(moveCatalogue({ catalogue: postgres, dataDir, to: await server.fresh() })).rejects.toMatchObject({
         code: 'CONFIG_INVALID',
       })
-      const engine = await createEngine({ catalogue: postgres, dataDir, database, clock: filled.clock })
+      const engine = await createEngine({
+        catalogue: postgres,
+        dataDir: newDirectory(dataDir),
+        database,
+        clock: filled.clock,
+      })
       expect((await engine.accounts.list()).map(({ name }) => name)).toEqual(['late', 'late'])
       await engine.stop()
     })

@@ -7,6 +7,7 @@ import { migrations } from '../../adapters/postgres/schema.ts'
 import { createEngine, type Engine, openAccounts } from '../../src/index.ts'
 import { callApi } from '../support/api-call.ts'
 import { type DatabaseProxy, openProxy } from '../support/database-proxy.ts'
+import { newDirectory } from '../support/new-database.ts'
 import { needsPostgres, type SharedPostgres, sharedPostgres } from '../support/postgres-server.ts'
 import { viaGateway } from '../support/read-back.ts'
 import { withTempDir } from '../support/temp-dir.ts'
@@ -217,10 +218,10 @@ describe('an engine with its catalogue in PostgreSQL', needsPostgres, () => {
   test('has its accounts only in PostgreSQL, for one data directory', async () => {
     const database = await server.migrated()
     await withTempDir(async dataDir => {
-      const engine = await createEngine({ catalogue: postgres, dataDir, database })
+      const engine = await createEngine({ catalogue: postgres, dataDir: newDirectory(dataDir), database })
       await engine.accounts.create({ email: 'one@example.org', plan: 'free' })
       await engine.stop()
-      await expect(createEngine({ dataDir })).rejects.toMatchObject({ code: 'CONFIG_INVALID' })
+      await expect(createEngine({ dataDir: newDirectory(dataDir) })).rejects.toMatchObject({ code: 'CONFIG_INVALID' })
       expect(() => openAccounts({ dataDir })).toThrow(expect.objectContaining({ code: 'CONFIG_INVALID' }))
       await withTempDir(async other => {
         await expect(createEngine({ catalogue: postgres, dataDir: other, database })).rejects.toMatchObject({
@@ -234,7 +235,7 @@ describe('an engine with its catalogue in PostgreSQL', needsPostgres, () => {
           code: 'CONFIG_INVALID',
         })
       })
-      const again = await createEngine({ catalogue: postgres, dataDir, database })
+      const again = await createEngine({ catalogue: postgres, dataDir: newDirectory(dataDir), database })
       expect((await again.stats()).accounts).toBe(1)
       await again.stop()
     })

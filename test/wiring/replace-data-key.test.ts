@@ -6,6 +6,7 @@ import { createEngine, type EngineOptions, replaceDataKey } from '../../src/inde
 import { Database } from '../../src/storage/database.ts'
 import { callApi } from '../support/api-call.ts'
 import { ManualClock } from '../support/manual-clock.ts'
+import { newDirectory } from '../support/new-database.ts'
 import { viaGateway } from '../support/read-back.ts'
 import { runHoldfast } from '../support/server-process.ts'
 import { withDatabase } from '../support/store-inspection.ts'
@@ -23,7 +24,7 @@ const START = {
 /** Runs with a data directory that has a network identity, an account with a second factor, and content. */
 async function withData(run: (data: { dataDir: string; cid: string; peer: string }) => Promise<void>): Promise<void> {
   await withTempDir(async dataDir => {
-    const engine = await createEngine({ ...START, dataDir })
+    const engine = await createEngine({ ...START, dataDir: newDirectory(dataDir) })
     const { id } = await engine.accounts.create({ email: EMAIL, plan: 'unlimited', password: PASSWORD })
     const { cid } = (await engine.pins.upload(Buffer.from('kept'), { account: id })).record
     const peer = await peerOf(engine)
@@ -37,7 +38,7 @@ async function withData(run: (data: { dataDir: string; cid: string; peer: string
     db.prepare<[string]>(identity).run(id)
     db.close()
     // The first start seals the identity.
-    await (await createEngine({ ...START, dataDir })).stop()
+    await (await createEngine({ ...START, dataDir: newDirectory(dataDir) })).stop()
     await run({ dataDir, cid, peer })
   })
 }
@@ -55,7 +56,7 @@ interface Seen {
 /** Returns what an engine on the directory has left. */
 async function seenIn(dataDir: string, cid: string): Promise<Seen> {
   const clock = new ManualClock()
-  const engine = await createEngine({ ...START, dataDir, clock })
+  const engine = await createEngine({ ...START, dataDir: newDirectory(dataDir), clock })
   try {
     const credentials = JSON.stringify({ email: EMAIL, password: PASSWORD })
     const { temporaryToken } = (await callApi(engine, 'POST', '/auth/login', { body: credentials })).json
@@ -87,11 +88,11 @@ describe('a lost data.key', () => {
     await withData(async ({ dataDir, cid, peer }) => {
       expect(await seenIn(dataDir, cid)).toEqual({ needsCode: true, status: 200, peer })
       await lose(join(dataDir, 'data.key'))
-      await expect(createEngine({ ...START, dataDir })).rejects.toThrow(/data-key replace/)
+      await expect(createEngine({ ...START, dataDir: newDirectory(dataDir) })).rejects.toThrow(/data-key replace/)
       expect(secretsIn(dataDir)).toBe(2)
       const lost = { problem, secondFactors: [EMAIL], webhooks: [HOOK], privateKeys: ['self'] }
       expect(await replaceDataKey(dataDir)).toEqual({ ...lost, replaced: false })
-      await expect(createEngine({ ...START, dataDir })).rejects.toThrow(/data-key replace/)
+      await expect(createEngine({ ...START, dataDir: newDirectory(dataDir) })).rejects.toThrow(/data-key replace/)
       expect(await replaceDataKey(dataDir, { forgetSecrets: true })).toEqual({ ...lost, replaced: true })
       expect(secretsIn(dataDir)).toBe(0)
       const seen = await seenIn(dataDir, cid)

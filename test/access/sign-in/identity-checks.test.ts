@@ -14,6 +14,7 @@ import {
 } from '../../../src/index.ts'
 import { callApi } from '../../support/api-call.ts'
 import { ManualClock } from '../../support/manual-clock.ts'
+import { newDirectory } from '../../support/new-database.ts'
 import { ACCESS_TOKEN, CLIENT_ID, CLIENT_SECRET, TestProvider } from '../../support/oidc-provider.ts'
 import { withDatabase } from '../../support/store-inspection.ts'
 import { withTempDir } from '../../support/temp-dir.ts'
@@ -62,7 +63,12 @@ async function withNode(run: (node: Node, dataDir: string) => Promise<void>): Pr
   await withTempDir(async dataDir => {
     const clock = new ManualClock()
     const provider = new ScriptedProvider()
-    const engine = await createEngine({ dataDir, clock, passwordCost: 1_024, ...configured(provider) })
+    const engine = await createEngine({
+      dataDir: newDirectory(dataDir),
+      clock,
+      passwordCost: 1_024,
+      ...configured(provider),
+    })
     try {
       await run(nodeOf(engine, clock, provider), dataDir)
     } finally {
@@ -208,7 +214,7 @@ describe('the plan of a user of a provider', () => {
     withTempDir(async dataDir => {
       const clock = new ManualClock()
       const provider = new ScriptedProvider()
-      const options = { dataDir, clock, passwordCost: 1_024 }
+      const options = { dataDir: newDirectory(dataDir), clock, passwordCost: 1_024 }
       const first = await createEngine({ ...options, ...configured(provider) })
       await nodeOf(first, clock, provider).signIn()
       await first.stop()
@@ -237,7 +243,7 @@ test('the log names failed sign-ins, and no secret of theirs', () =>
     const clock = new ManualClock(Date.now())
     const redirectUri = 'https://pins.example.org/console/'
     const engine = await createEngine({
-      ...{ dataDir, clock, passwordCost: 1_024, logger: pino({ level: 'trace' }, sink) },
+      ...{ dataDir: newDirectory(dataDir), clock, passwordCost: 1_024, logger: pino({ level: 'trace' }, sink) },
       oidc: { issuer: provider.issuer, clientId: CLIENT_ID, clientSecretEnv: 'SECRET', redirectUri },
       ...{ signIn: oidc, environment: { SECRET: CLIENT_SECRET } },
     })

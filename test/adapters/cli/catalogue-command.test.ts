@@ -5,6 +5,7 @@ import { postgres } from '../../../adapters/postgres/index.ts'
 import { connectAccounts, createEngine } from '../../../src/index.ts'
 import { factsOf, fillDirectory, signIn } from '../../support/filled-directory.ts'
 import { blocksOf, patternOf } from '../../support/guide.ts'
+import { newDirectory } from '../../support/new-database.ts'
 import { needsPostgres, type SharedPostgres, sharedPostgres } from '../../support/postgres-server.ts'
 import { runHoldfast } from '../../support/server-process.ts'
 import { withTempDir } from '../../support/temp-dir.ts'
@@ -47,7 +48,7 @@ describe('commands on a catalogue in PostgreSQL', needsPostgres, () => {
       expect(await run('account', 'list')).toMatchObject({ code: 2, stdout: '' })
       const engine = await createEngine({
         catalogue: postgres,
-        dataDir,
+        dataDir: newDirectory(dataDir),
         database,
         clock: filled.clock,
         passwordCost: 1_024,
@@ -86,7 +87,7 @@ describe('commands on a catalogue in PostgreSQL', needsPostgres, () => {
       expect(await run('data-key', 'replace', '--forget-secrets', '--config', config)).toMatchObject({ code: 0 })
       const engine = await createEngine({
         catalogue: postgres,
-        dataDir,
+        dataDir: newDirectory(dataDir),
         database,
         clock: filled.clock,
         passwordCost: 1_024,

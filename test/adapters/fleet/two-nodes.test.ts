@@ -7,6 +7,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { postgres } from '../../../adapters/postgres/index.ts'
 import { createEngine } from '../../../src/index.ts'
 import { type FleetNode, TWO_CLUSTERS, withFleet, withStandingFleet } from '../../support/fleet.ts'
+import { newDirectory } from '../../support/new-database.ts'
 import { needsPostgres, type SharedPostgres, sharedPostgres } from '../../support/postgres-server.ts'
 
 interface Answer {
@@ -91,7 +92,8 @@ describe('two nodes on one catalogue', needsPostgres, () => {
       await cp(b.dataDir, copied, { recursive: true })
       await cp(join(b.dataDir, 'data.key'), join(other, 'data.key'))
       const node = { id: 'b', url: 'http://127.0.0.1:1' }
-      const start = (dataDir: string) => createEngine({ catalogue: postgres, ...TWO_CLUSTERS, database, dataDir, node })
+      const start = (dataDir: string) =>
+        createEngine({ catalogue: postgres, ...TWO_CLUSTERS, database, dataDir: newDirectory(dataDir), node })
       await expect(start(copied)).rejects.toMatchObject({ code: 'DATA_DIR_IN_USE' })
       const message = expect.stringContaining('node.id: b is already the id of another')
       await expect(start(other)).rejects.toMatchObject({ code: 'CONFIG_INVALID', message })

@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { kubo } from '../../../adapters/kubo/index.ts'
 import { type ClusterDefinition, createEngine } from '../../../src/index.ts'
 import { until } from '../../clusters/remote-support.ts'
+import { newDirectory } from '../../support/new-database.ts'
 import { viaGateway } from '../../support/read-back.ts'
 import { withTempDir } from '../../support/temp-dir.ts'
 import { error, type Handlers, HostileRpc } from './hostile-rpc.ts'
@@ -30,7 +31,13 @@ describe('a node with a cluster on a Kubo', () => {
   ])('keeps a local copy while the Kubo %s, and reports why', async (_, handlers, isSent, told) => {
     await withCluster(handlers, async ({ dataDir, hostile, clusters }) => {
       const environment = { KUBO_AUTH: 'bearer:a-token' }
-      const engine = await createEngine({ adapters: [kubo], dataDir, clusters, defaultCluster: 'near', environment })
+      const engine = await createEngine({
+        adapters: [kubo],
+        dataDir: newDirectory(dataDir),
+        clusters,
+        defaultCluster: 'near',
+        environment,
+      })
       try {
         const { id: account } = await engine.accounts.create({ email: 'a@example.org', plan: 'unlimited' })
         const { record } = await engine.pins.upload(Buffer.from('few'), { account, cluster: 'far' })
@@ -51,7 +58,13 @@ describe('a node with a cluster on a Kubo', () => {
 
   test('does not start without its credentials', async () => {
     await withCluster({}, async ({ dataDir, clusters }) => {
-      const started = createEngine({ adapters: [kubo], dataDir, clusters, defaultCluster: 'near', environment: {} })
+      const started = createEngine({
+        adapters: [kubo],
+        dataDir: newDirectory(dataDir),
+        clusters,
+        defaultCluster: 'near',
+        environment: {},
+      })
       await expect(started).rejects.toMatchObject({
         code: 'CONFIG_INVALID',
         message: 'clusters: far.backend.authEnv KUBO_AUTH is empty',

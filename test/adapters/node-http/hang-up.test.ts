@@ -7,6 +7,7 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { createServer } from '../../../adapters/node-http/index.ts'
 import { createEngine, type Engine } from '../../../src/index.ts'
+import { newDirectory } from '../../support/new-database.ts'
 
 const KEY = 'a-key-for-tests-of-hanging-up-0123456789'
 
@@ -23,7 +24,10 @@ beforeEach(async () => {
   const info = (fields: object): void => {
     if ('status' in fields) onRequestLogged(Number(fields.status))
   }
-  engine = await createEngine({ dataDir, logger: { debug: ignore, info, warn: ignore, error: info } })
+  engine = await createEngine({
+    dataDir: newDirectory(dataDir),
+    logger: { debug: ignore, info, warn: ignore, error: info },
+  })
   account = (await engine.accounts.create({ email: 'someone@example.org', plan: 'unlimited' })).id
   await engine.keys.adopt(account, 'main', KEY)
   server = createServer(engine)

@@ -11,6 +11,7 @@ import { createServer, type HandlerOptions, PrometheusMetrics } from '../../../a
 import { createEngine, type Engine, SCOPES } from '../../../src/index.ts'
 import { ManualClock } from '../../support/manual-clock.ts'
 import { needs, needsLinux } from '../../support/needs.ts'
+import { newDirectory } from '../../support/new-database.ts'
 
 const hasPromtool = spawnSync('promtool', ['--version']).status === 0
 /** Missing content, and an unreachable peer. */
@@ -29,7 +30,7 @@ beforeEach(async () => {
   const dataDir = await mkdtemp(join(tmpdir(), 'holdfast-metrics-'))
   clock = new ManualClock()
   metrics = new PrometheusMetrics()
-  engine = await createEngine({ dataDir, clock, metrics })
+  engine = await createEngine({ dataDir: newDirectory(dataDir), clock, metrics })
   closers.push(
     () => rm(dataDir, { recursive: true, force: true }),
     () => engine.stop(),
@@ -158,7 +159,7 @@ describe('metrics', () => {
     expect((await engine.stats()).oldestFetchAt).toBeNull()
     const network = { enabled: true, peers: [`/ip4/127.0.0.1/tcp/9/p2p/${NOBODY}`] }
     const dataDir = await mkdtemp(join(tmpdir(), 'holdfast-metrics-'))
-    const asking = await createEngine({ dataDir, clock, metrics, network })
+    const asking = await createEngine({ dataDir: newDirectory(dataDir), clock, metrics, network })
     closers.push(
       () => rm(dataDir, { recursive: true, force: true }),
       () => asking.stop(),

@@ -99,7 +99,7 @@ describe('threads that read', () => {
 
   test('take over from the main thread unnoticed by its clients', async () => {
     await withTempDir(async dataDir => {
-      const engine = await createEngine({ dataDir, singleUser: true })
+      const engine = await createEngine({ dataDir: newDirectory(dataDir), singleUser: true })
       const readers = await startReaders(engine, { threads: 2 })
       try {
         const { record } = await engine.pins.upload(Buffer.from('read meanwhile'))
@@ -132,7 +132,7 @@ describe('threads that read', () => {
 
   test('answer a connection that arrives as soon as the port is open', async () => {
     await withTempDir(async dataDir => {
-      const engine = await createEngine({ dataDir, singleUser: true })
+      const engine = await createEngine({ dataDir: newDirectory(dataDir), singleUser: true })
       const asked: Promise<Record<string, number>>[] = []
       const { emit } = http.Server.prototype
       http.Server.prototype.emit = function (this: http.Server, event: string, ...given: unknown[]) {
@@ -152,7 +152,7 @@ describe('threads that read', () => {
 
   test('answer every connection that a stopping port has accepted', async () => {
     await withTempDir(async dataDir => {
-      const engine = await createEngine({ dataDir, singleUser: true })
+      const engine = await createEngine({ dataDir: newDirectory(dataDir), singleUser: true })
       const readers = await startReaders(engine, { threads: 0 })
       try {
         const asked = outcomes(readers.port, 200)

@@ -9,6 +9,7 @@ import { StreamBody } from '../../../src/http/stream-body.ts'
 import { createEngine, type Engine, type Logger } from '../../../src/index.ts'
 import { pseudoRandom } from '../../support/bytes.ts'
 import { ManualClock } from '../../support/manual-clock.ts'
+import { newDirectory } from '../../support/new-database.ts'
 import { withTempDir } from '../../support/temp-dir.ts'
 import { beginReading, type ThreadReaders, threadReaders } from '../../support/thread-readers.ts'
 
@@ -26,7 +27,12 @@ function served(run: (served: Served) => Promise<void>): Promise<void> {
     const keep = (_: object, message: string): void => void messages.push(message)
     const logger: Logger = { debug: keep, info: keep, warn: keep, error: keep }
     // A takedown waits for its threads as long as they need.
-    const engine = await createEngine({ dataDir, singleUser: true, logger, clock: new ManualClock(Date.now()) })
+    const engine = await createEngine({
+      dataDir: newDirectory(dataDir),
+      singleUser: true,
+      logger,
+      clock: new ManualClock(Date.now()),
+    })
     const readers = await threadReaders(engine, { threads: 2, logger })
     try {
       await run({ engine, readers, messages })

@@ -11,6 +11,7 @@ import { createEngine, type Engine, SCOPES, VERSION } from '../../../src/index.t
 import { Receiver } from '../../features/webhooks/receiver.ts'
 import { leaf } from '../../pins/fetches/support/dags.ts'
 import { quick, withStillNet } from '../../pins/fetches/support/net.ts'
+import { newDirectory } from '../../support/new-database.ts'
 import { withTempDir } from '../../support/temp-dir.ts'
 import { threadReaders } from '../../support/thread-readers.ts'
 
@@ -45,7 +46,12 @@ function traced(run: (traced: Traced) => Promise<void>): Promise<void> {
     metrics.finished = await openTelemetry()
     const dataDir = join(directory, 'data')
     const backupRoots = [directory]
-    const engine = await createEngine({ dataDir, metrics, backupRoots, webhooks: { allowPrivate: true } })
+    const engine = await createEngine({
+      dataDir: newDirectory(dataDir),
+      metrics,
+      backupRoots,
+      webhooks: { allowPrivate: true },
+    })
     const server = createServer(engine, { metrics })
     try {
       await run({ engine, dataDir, ...(await clientOf(engine, server)) })
@@ -227,7 +233,7 @@ describe('spans', () => {
     withTempDir(async dataDir => {
       const metrics = new PrometheusMetrics()
       metrics.finished = await openTelemetry()
-      const engine = await createEngine({ dataDir, singleUser: true })
+      const engine = await createEngine({ dataDir: newDirectory(dataDir), singleUser: true })
       const readers = await threadReaders(engine, { threads: 1, metrics })
       try {
         const { record } = await engine.pins.upload(Buffer.from('read by a traced thread'))

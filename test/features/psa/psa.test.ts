@@ -13,6 +13,7 @@ import { hosts } from '../../contract/hosts.ts'
 import { type Answer, type AuditClient, expectStatus, json } from '../../contract/world.ts'
 import { identityBlock } from '../../pins/fetches/support/dags.ts'
 import { ManualClock } from '../../support/manual-clock.ts'
+import { newDirectory } from '../../support/new-database.ts'
 
 const ABSENT = 'bafkreigh2akiscaildcqabsyg3dfr6chu3fgpregiymsck7e7aqa4s52zy'
 
@@ -232,7 +233,7 @@ describe.each(hosts.map(host => ({ host, name: host.name })))('the pinning servi
     dataDir = await mkdtemp(join(tmpdir(), 'holdfast-psa-'))
     const clock = new ManualClock()
     const network = { enabled: true, listen: ['/ip4/127.0.0.1/tcp/0'], bootstrap: [] }
-    const engine = await createEngine({ dataDir, clock, network })
+    const engine = await createEngine({ dataDir: newDirectory(dataDir), clock, network })
     const served = await host.serve(engine)
     client = served.client
     close = async () => {
@@ -288,7 +289,7 @@ describe.each(hosts.map(host => ({ host, name: host.name })))('the pinning servi
 
 test('a node without a network answers 501 and gives the reason', async () => {
   const dataDir = await mkdtemp(join(tmpdir(), 'holdfast-psa-'))
-  const engine = await createEngine({ dataDir })
+  const engine = await createEngine({ dataDir: newDirectory(dataDir) })
   const [host] = hosts
   try {
     const { id } = await engine.accounts.create({ email: 'a@example.org', plan: 'unlimited' })

@@ -6,6 +6,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { serverAdapters } from '../../../adapters/cli/server-adapters.ts'
 import { createEngine } from '../../../src/index.ts'
 import { TWO_CLUSTERS } from '../../support/fleet.ts'
+import { newDirectory } from '../../support/new-database.ts'
 import { needsPostgres, query, type SharedPostgres, sharedPostgres } from '../../support/postgres-server.ts'
 import { withDatabase } from '../../support/store-inspection.ts'
 import { withTempDir } from '../../support/temp-dir.ts'
@@ -43,7 +44,7 @@ describe('events that a killed process has left are sent without a call', () => 
       await using receiver = await new Receiver().start()
       await killedIn(dataDir, receiver)
       withDatabase(dataDir, db => db.prepare(MAKE_DUE).run())
-      await using _engine = await createEngine({ ...ALLOWED, dataDir })
+      await using _engine = await createEngine({ ...ALLOWED, dataDir: newDirectory(dataDir) })
       await delivered(receiver)
     })
   })

@@ -6,6 +6,7 @@ import { createEngine, type Engine, SCOPES } from '../../../src/index.ts'
 import { settled } from '../../../src/testing/index.ts'
 import { callApi } from '../../support/api-call.ts'
 import { ManualClock } from '../../support/manual-clock.ts'
+import { newDirectory } from '../../support/new-database.ts'
 import { withDatabase } from '../../support/store-inspection.ts'
 import { withTempDir } from '../../support/temp-dir.ts'
 import { Receiver } from './receiver.ts'
@@ -30,7 +31,8 @@ interface Actor {
 function withWorld(run: (world: World) => Promise<void>): Promise<void> {
   return withTempDir(async dataDir => {
     const clock = new ManualClock()
-    const open = (): Promise<Engine> => createEngine({ dataDir, clock, webhooks: { allowPrivate: true } })
+    const open = (): Promise<Engine> =>
+      createEngine({ dataDir: newDirectory(dataDir), clock, webhooks: { allowPrivate: true } })
     const world: World = {
       engine: await open(),
       clock,

@@ -13,6 +13,7 @@ import { createEngine, type Engine, HoldfastError, SCOPES } from '../../../src/i
 import { hosts } from '../../contract/hosts.ts'
 import { pseudoRandom } from '../../support/bytes.ts'
 import { ManualClock } from '../../support/manual-clock.ts'
+import { newDirectory } from '../../support/new-database.ts'
 import { noWithholding } from '../../support/no-withholding.ts'
 import { serveEngine } from '../../support/served-engine.ts'
 import { runHoldfast } from '../../support/server-process.ts'
@@ -40,7 +41,7 @@ async function* tree() {
 
 describe.each(hosts.map(host => ({ host, name: host.name })))('the routes, $name', ({ host }) => {
   test('only the owner takes content down and lifts takedowns', async () => {
-    const engine = await createEngine({ dataDir })
+    const engine = await createEngine({ dataDir: newDirectory(dataDir) })
     const { client, close } = await host.serve(engine)
     try {
       const { id } = await engine.accounts.create({ email: 'boss@example.org', plan: 'premium', role: 'owner' })
@@ -96,7 +97,7 @@ describe.each(hosts.map(host => ({ host, name: host.name })))('the routes, $name
 })
 
 test('taken-down content is refused on every path and after a restart', async () => {
-  let engine = await createEngine({ dataDir })
+  let engine = await createEngine({ dataDir: newDirectory(dataDir) })
   const { id } = await engine.accounts.create({ email: 'a@example.org', plan: 'unlimited' })
   const { record: root } = await engine.pins.uploadDirectory(tree(), { account: id })
   const { record: file } = await engine.pins.upload(Buffer.from('d.txt'), { account: id })
@@ -120,7 +121,7 @@ test('taken-down content is refused on every path and after a restart', async ()
       'two',
     ])
     await engine.stop()
-    engine = await createEngine({ dataDir })
+    engine = await createEngine({ dataDir: newDirectory(dataDir) })
   }
   const first = await engine.takedowns.page({ after: null, limit: 1 })
   expect(first.rows.length).toBe(1)
@@ -132,11 +133,11 @@ test('taken-down content is refused on every path and after a restart', async ()
   // A node with an unreadable list does not start.
   await rm(join(dataDir, 'takedowns.deny'))
   await mkdir(join(dataDir, 'takedowns.deny'))
-  await expect(createEngine({ dataDir })).rejects.toMatchObject({ code: 'DATA_DIR_UNUSABLE' })
+  await expect(createEngine({ dataDir: newDirectory(dataDir) })).rejects.toMatchObject({ code: 'DATA_DIR_UNUSABLE' })
 })
 
 test('a takedown of a path holds in every Unicode form', async () => {
-  const engine = await createEngine({ dataDir })
+  const engine = await createEngine({ dataDir: newDirectory(dataDir) })
   try {
     const { id } = await engine.accounts.create({ email: 'a@example.org', plan: 'unlimited' })
     const forms = ['dé/ñ', 'de\u0301/n\u0303', 'dé/n\u0303', 'de\u0301/ñ']
@@ -161,7 +162,7 @@ test('a takedown of a path holds in every Unicode form', async () => {
 })
 
 test('a takedown ends an open answer', async () => {
-  const engine = await createEngine({ dataDir })
+  const engine = await createEngine({ dataDir: newDirectory(dataDir) })
   try {
     const { id } = await engine.accounts.create({ email: 'a@example.org', plan: 'unlimited' })
     const { record } = await engine.pins.upload(pseudoRandom(12 * MIB), { account: id })

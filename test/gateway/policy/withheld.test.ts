@@ -8,6 +8,7 @@ import { withStillNet } from '../../pins/fetches/support/net.ts'
 import { pseudoRandom } from '../../support/bytes.ts'
 import { rawCid } from '../../support/content-parts.ts'
 import { ManualClock } from '../../support/manual-clock.ts'
+import { newDirectory } from '../../support/new-database.ts'
 import { withTempDir } from '../../support/temp-dir.ts'
 import { apiRequest, readBody } from '../client.ts'
 
@@ -87,7 +88,7 @@ async function statusesBelow(engine: Engine, { sub, big, chunk, small }: Content
 
 async function withContent(run: (engine: Engine, account: string, content: Content) => Promise<void>): Promise<void> {
   await withTempDir(async dataDir => {
-    const engine = await createEngine({ dataDir })
+    const engine = await createEngine({ dataDir: newDirectory(dataDir) })
     try {
       const { id } = await engine.accounts.create({ email: 'a@example.org', plan: 'unlimited' })
       await run(engine, id, await uploadAll(engine, id))
@@ -158,7 +159,7 @@ test('a takedown of a directory ends open answers from below it', async () => {
 
 test('the walk of a large root continues after a restart', async () => {
   await withTempDir(async dataDir => {
-    let engine = await createEngine({ dataDir })
+    let engine = await createEngine({ dataDir: newDirectory(dataDir) })
     const { id } = await engine.accounts.create({ email: 'a@example.org', plan: 'unlimited' })
     const files = Object.fromEntries(
       Array.from({ length: 3_000 }, (_, i) => [`${i % 30}/${i}`, Buffer.from(`file ${i}`)]),
@@ -171,7 +172,7 @@ test('the walk of a large root continues after a restart', async () => {
     await expect.poll(() => statusOf(engine, below)).not.toBe(200)
     await engine.stop()
     await adding
-    engine = await createEngine({ dataDir })
+    engine = await createEngine({ dataDir: newDirectory(dataDir) })
     try {
       // The walk may end between the answers of two gateways.
       for (const status of await statusesOf(engine, below)) expect([410, 503]).toContain(status)

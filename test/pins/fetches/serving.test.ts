@@ -9,6 +9,7 @@ import { emptyMessage, encodeMessage } from '../../../src/network/exchange/messa
 import { collect, pseudoRandom } from '../../support/bytes.ts'
 import { rawCid } from '../../support/content-parts.ts'
 import { heliaOf, libp2pOf } from '../../support/helia.ts'
+import { newDirectory } from '../../support/new-database.ts'
 import { withTempDir } from '../../support/temp-dir.ts'
 import { randomFile } from './support/dags.ts'
 import { deadPort, type Node, quick, withNet } from './support/net.ts'
@@ -75,7 +76,7 @@ describe('the network', () => {
 
   test('is off by default in an embedded engine', () =>
     withTempDir(async dataDir => {
-      const engine = await createEngine({ dataDir })
+      const engine = await createEngine({ dataDir: newDirectory(dataDir) })
       try {
         expect(await engine.addresses()).toEqual([])
         await expect(engine.helia()).rejects.toEqual(expect.objectContaining({ code: 'UNAVAILABLE' }))

@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { createEngine, type Engine } from '../../../src/index.ts'
 import { pseudoRandom } from '../../support/bytes.ts'
 import { needs } from '../../support/needs.ts'
+import { newDirectory } from '../../support/new-database.ts'
 import { canMount, withSmallDisk } from '../../support/small-disk.ts'
 
 const MIB = 1024 ** 2
@@ -13,7 +14,12 @@ async function withDisk(run: (engine: Engine, account: (email: string) => Promis
   await withSmallDisk('32m', async disk => {
     const plans = { small: { timelock: true, clusters: '*', maxStorageBytes: QUOTA } } as const
     const gc = { graceSeconds: 3_600, intervalSeconds: 3_600 }
-    const engine = await createEngine({ dataDir: join(disk, 'data'), plans, gc, bulk: { undoSeconds: 600 } })
+    const engine = await createEngine({
+      dataDir: newDirectory(join(disk, 'data')),
+      plans,
+      gc,
+      bulk: { undoSeconds: 600 },
+    })
     try {
       await run(engine, async email => (await engine.accounts.create({ email, plan: 'small' })).id)
     } finally {

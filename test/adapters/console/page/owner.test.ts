@@ -8,6 +8,7 @@ import { MemoryCluster } from '../../../clusters/memory-cluster.ts'
 import { inBrowser } from '../../../support/browser.ts'
 import { fillInKey, signInByKey } from '../../../support/console-server.ts'
 import { expectGoodLooks } from '../../../support/looks.ts'
+import { newDirectory } from '../../../support/new-database.ts'
 import { withTempDir } from '../../../support/temp-dir.ts'
 import { consoles, goTo, keep } from './opened.ts'
 
@@ -307,7 +308,10 @@ describe('the owner’s part of the console', inBrowser, () => {
       signedIn(
         async ({ page, server }) => {
           const addresses = await server.engine.addresses()
-          const other = await createEngine({ dataDir, network: { enabled: true, peers: addresses } })
+          const other = await createEngine({
+            dataDir: newDirectory(dataDir),
+            network: { enabled: true, peers: addresses },
+          })
           try {
             await expect.poll(async () => (await server.engine.stats()).peers).toBe(1)
             await goTo(page, 'owner/network')
