@@ -8,6 +8,7 @@ import { cataloguePromises } from './promises-catalogue.ts'
 import { clusterPromises } from './promises-clusters.ts'
 import { commandPromises } from './promises-commands.ts'
 import { consolePromises } from './promises-console.ts'
+import { copyPromises } from './promises-copies.ts'
 import { doorPromises } from './promises-doors.ts'
 import { filePromises } from './promises-files.ts'
 import { gatewayPromises } from './promises-gateway.ts'
@@ -373,6 +374,7 @@ export const promises: readonly KeptPromise[] = [
   ...possessionPromises,
   ...postgresPromises,
   ...morePostgresPromises,
+  ...copyPromises,
   ...readPromises,
   {
     promise: 'revoking a key revokes the keys created with it',

@@ -3,6 +3,7 @@ import type { NodeState } from '../../src/catalogue/fleet.ts'
 import type { SetBack } from '../../src/catalogue/offers.ts'
 import type { NodeName, SharedOptions } from '../../src/catalogue/shared-catalogue.ts'
 import { HoldfastError } from '../../src/domain/errors.ts'
+import { checkSets, wantSets } from './copy-sets.ts'
 import { hasEnded } from './node-states.ts'
 import { NEWEST_SET_BACK } from './schema-set-backs.ts'
 import type { Sql } from './sql.ts'
@@ -14,7 +15,7 @@ interface NodeRow {
   state: NodeState
 }
 
-type Place = Pick<SharedOptions, 'address' | 'clusterNodes'>
+type Place = Pick<SharedOptions, 'address' | 'clusterNodes'> & Partial<Pick<SharedOptions, 'copySets' | 'expected'>>
 type Joining = Place & Pick<SharedOptions, 'newSecret'> & { run: string }
 
 /**
@@ -25,17 +26,17 @@ type Joining = Place & Pick<SharedOptions, 'newSecret'> & { run: string }
  * @throws HoldfastError `CONFIG_INVALID` if the database belongs to other directories, or the node was given up
  */
 export async function joinFleet(sql: Sql, directory: NodeName, joining: Joining) {
-  const { address, clusterNodes, newSecret, run } = joining
+  const { address, clusterNodes, copySets = {}, newSecret, run } = joining
   await sql.run('LOCK TABLE nodes IN EXCLUSIVE MODE')
   const { all, own, lost } = await checkJoin(sql, directory, joining)
   const name = directory.known === null || (lost !== null && lost === own) ? directory.make() : directory.known
   const returned = lost === null ? null : await noteReturn(sql, lost, name)
   const number = all.find(node => node.name === name)?.number ?? Math.max(-1, ...all.map(node => node.number)) + 1
   await sql.run(
-    `INSERT INTO nodes (name, number, id, url, run, clusters, offered)
-     VALUES ($1, $2, $3, $4, $5, $6, CASE WHEN $7::boolean THEN (${NEWEST_SET_BACK}) END)
+    `INSERT INTO nodes (name, number, id, url, run, clusters, offered, copy_sets)
+     VALUES ($1, $2, $3, $4, $5, $6, CASE WHEN $7::boolean THEN (${NEWEST_SET_BACK}) END, $8)
      ON CONFLICT (name) DO UPDATE
-       SET id = excluded.id, url = excluded.url, run = excluded.run, clusters = excluded.clusters`,
+       SET id = excluded.id, url = excluded.url, run = excluded.run, clusters = excluded.clusters, copy_sets = excluded.copy_sets`,
     [
       name,
       number,
@@ -44,8 +45,10 @@ export async function joinFleet(sql: Sql, directory: NodeName, joining: Joining)
       run,
       JSON.stringify(clusterNodes),
       directory.known === null,
+      JSON.stringify(copySets),
     ],
   )
+  await wantSets(sql)
   const kept = await sql.first<{ secret: Uint8Array }>('SELECT secret FROM fleet_secret LIMIT 1')
   const secret = kept?.secret ?? newSecret()
   if (kept === undefined) await sql.run('INSERT INTO fleet_secret (secret) VALUES ($1)', [secret])
@@ -57,7 +60,7 @@ export async function joinFleet(sql: Sql, directory: NodeName, joining: Joining)
  *
  * @throws HoldfastError `CONFIG_INVALID` as {@link joinFleet} does
  */
-export async function checkJoin(sql: Sql, directory: NodeName, { address, clusterNodes }: Place) {
+export async function checkJoin(sql: Sql, directory: NodeName, { address, clusterNodes, ...copies }: Place) {
   if (
     (await sql.first('SELECT 1 FROM moves WHERE node IS DISTINCT FROM $1 LIMIT 1', [directory.known])) !== undefined
   ) {
@@ -70,6 +73,8 @@ export async function checkJoin(sql: Sql, directory: NodeName, { address, cluste
   const own = all.find(({ name }) => name === directory.known)
   const lost = lostNode(all, own, directory)
   checkClusters(all, address, clusterNodes)
+  const { copySets = {}, expected = [] } = copies
+  checkSets(copySets, new Set([...all.flatMap(({ id }) => id ?? []), ...expected, address?.id ?? '']))
   checkOthers(
     all.filter(other => other !== own && !isGivenUp(other)),
     address,

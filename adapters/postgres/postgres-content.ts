@@ -1,3 +1,4 @@
+import type { Copies } from '../../src/catalogue/copies.ts'
 import type { Offers } from '../../src/catalogue/offers.ts'
 import type { Retirements } from '../../src/catalogue/retirements.ts'
 import { fileRules } from '../../src/catalogue/rules/file-rules.ts'
@@ -8,6 +9,8 @@ import type { CatalogueTable } from '../../src/catalogue/tables.ts'
 import { type Clock, systemClock } from '../../src/domain/clock.ts'
 import type { CatalogueHolds } from '../../src/ledger/catalogue-holds.ts'
 import { backendsOf } from './backends.ts'
+import type { ContentParts } from './content-change.ts'
+import { hasCopies } from './copy-sets.ts'
 import { LostPace } from './lost-pace.ts'
 import { PostgresNodeWork } from './node-work.ts'
 import type { Postgres } from './postgres.ts'
@@ -25,6 +28,8 @@ interface OwnNode {
   name: string
   number: number
   clock?: Clock
+  /** Id of the current run. */
+  run?: string
   /** The tables of features. */
   tables?: readonly CatalogueTable[]
 }
@@ -37,9 +42,15 @@ interface OwnNode {
 export function postgresContent(
   database: Postgres,
   ledger: CatalogueHolds,
-  { name, number, clock = systemClock, tables = [] }: OwnNode,
+  { name, number, clock = systemClock, run = '', tables = [] }: OwnNode,
   external: ReadonlySet<number> = new Set(),
-): { content: SharedContent; work: NodeWork; offers: Offers; retirements: Retirements } {
+): {
+  content: SharedContent
+  work: NodeWork
+  offers: Offers
+  retirements: Retirements
+  copies: () => Promise<Copies | null>
+} {
   const backend = backendsOf(number)
   const holds = new SharedHolds(database, ledger, name, backend)
   const parts = { database, ledger, holds, external, pace: new LostPace(tables) }
@@ -54,5 +65,16 @@ export function postgresContent(
     reconciliation: reconciliationRules(driver, reconciliation),
   }
   const offers = new PostgresOffers(parts, { mend: (wrong, now) => reconciliation.mend(wrong, now) })
-  return { content, work: new PostgresNodeWork(parts), offers, retirements: new PostgresRetirements(parts) }
+  return {
+    content,
+    work: new PostgresNodeWork(parts),
+    offers,
+    retirements: new PostgresRetirements(parts),
+    copies: async () => ((await hasCopies(database.reading)) ? loadCopies(parts, run) : null),
+  }
+}
+
+async function loadCopies(parts: ContentParts, run: string): Promise<Copies> {
+  const { PostgresCopies } = await import('./postgres-copies.ts')
+  return new PostgresCopies(parts, run)
 }

@@ -1,3 +1,4 @@
+import { copiesSchema } from './schema-copies.ts'
 import { revisionsSchema } from './schema-revisions.ts'
 import { undoPeriodsSchema } from './schema-undo.ts'
 
@@ -32,6 +33,7 @@ export const nextSchema = `
   CREATE UNIQUE INDEX roots_private ON roots (multihash, owner, codec, backend_id) WHERE owner <> 0;
   ${undoPeriodsSchema}
   ${revisionsSchema}
+  ${copiesSchema}
 
   -- The index has what a search by name compares, so that the search reads no records.
   CREATE INDEX records_with_names ON records (account_id, seq)

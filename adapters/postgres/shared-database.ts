@@ -3,6 +3,7 @@ import type { PoolClient } from 'pg'
 import type { NodeName, SharedCatalogue, SharedOptions } from '../../src/catalogue/shared-catalogue.ts'
 import { HoldfastError } from '../../src/domain/errors.ts'
 import { accountVersions } from './account-versions.ts'
+import { prepareCopies } from './copy-sets.ts'
 import { CredentialChanges } from './credential-changes.ts'
 import { DatabaseOutage } from './database-outage.ts'
 import { DatabasePast } from './database-past.ts'
@@ -41,6 +42,7 @@ export async function openShared(options: SharedOptions, name: NodeName): Promis
     const former = name.known === null ? null : new NodeClaim(name.known)
     await former?.take(connection)
     if (name.known !== null) await takeUp(database, name.known)
+    if (Object.keys(options.copySets).length > 0) await prepareCopies(options.url)
     const run = `${FRAMES_RUN}${randomUUID()}`
     const { secret, returned, ...node } = await database.transaction(sql => joinFleet(sql, name, { ...options, run }))
     const claim = new NodeClaim(node.name, options.onRefusal)
@@ -61,7 +63,7 @@ export async function openShared(options: SharedOptions, name: NodeName): Promis
       await changes.stop()
       await database.close()
     }
-    return { ...storesIn(database, node, options), node, changes, past, fleet, close }
+    return { ...storesIn(database, { ...node, run }, options), node, changes, past, fleet, close }
   } catch (error) {
     connection?.release(true)
     await database.close()
@@ -77,7 +79,7 @@ type Stores = Omit<SharedCatalogue, 'node' | 'changes' | 'past' | 'fleet' | 'clo
 
 function storesIn(
   database: Postgres,
-  node: SharedCatalogue['node'],
+  node: SharedCatalogue['node'] & { run: string },
   { clock, tables }: Pick<SharedOptions, 'clock' | 'tables'>,
 ): Stores {
   return {

@@ -34,7 +34,7 @@ export interface CatalogueSystem {
   connectToMove(url: string): Promise<MoveTarget>
 }
 
-export interface OpenCheck extends Pick<SharedOptions, 'url' | 'address' | 'clusterNodes'> {
+export interface OpenCheck extends Pick<SharedOptions, 'url' | 'address' | 'clusterNodes' | 'copySets' | 'expected'> {
   /** Throws if the sealing key of the directory is not the expected key, which is null if the database has none yet. */
   checkKey: (expected: string | null) => void
 }

@@ -150,6 +150,9 @@ export const coreTables: readonly CatalogueTable[] = [
   ...named(
     'postgres',
     'attempts',
+    'copies',
+    'copy_sets',
+    'copy_walk',
     'moves',
     'nodes',
     'offers',

@@ -5,6 +5,7 @@ import type { CatalogueHolds } from '../ledger/catalogue-holds.ts'
 import type { OwnedDag } from '../ledger/whole-dag.ts'
 import type { CoreCatalogue } from './catalogue.ts'
 import type { Census } from './census.ts'
+import type { Copies, CopySets } from './copies.ts'
 import type { Fleet, NodeAddress, SharedPlaces } from './fleet.ts'
 import type { LostContent } from './lost-content.ts'
 import type { Offers, SetBack } from './offers.ts'
@@ -34,7 +35,14 @@ export interface SharedCatalogue {
   content(
     ledger: CatalogueHolds,
     external: ReadonlySet<number>,
-  ): { content: SharedContent; work: NodeWork; offers: Offers; retirements: Retirements }
+  ): {
+    content: SharedContent
+    work: NodeWork
+    offers: Offers
+    retirements: Retirements
+    /** Returns null until a cluster wants more than one copy, and loads the code otherwise. */
+    copies: () => Promise<Copies | null>
+  }
   /** Returns the totals of the catalogue together with the totals of this node's ledger. */
   census(ledger: Census): Census
   /** @param sealing the sealing key, which must be the same on all nodes */
@@ -87,6 +95,9 @@ export interface SharedOptions {
   address: NodeAddress | null
   /** The node of each cluster, in the configuration of this node. */
   clusterNodes: Readonly<Record<string, string>>
+  copySets: CopySets
+  /** Ids of nodes that the sets may name although they have never joined. */
+  expected: readonly string[]
   /** The tables of features. */
   tables: readonly CatalogueTable[]
 }

@@ -48,6 +48,22 @@ export const clusterSchema = Type.Object(
         defaultText: 'the only node',
       }),
     ),
+    nodes: Type.Optional(
+      Type.Array(Type.String({ pattern: NODE_ID }), {
+        minItems: 1,
+        maxItems: 32,
+        description: 'Instead of `node`: the nodes that may keep the content. New content arrives on the first one.',
+        defaultText: 'only `node`',
+      }),
+    ),
+    copies: Type.Optional(
+      Type.Integer({
+        minimum: 1,
+        maximum: 32,
+        description: 'Number of `nodes` that keep each content; see [scaling](scaling.md#copies).',
+        defaultText: '1',
+      }),
+    ),
     backend: Type.Optional(
       Type.Object(
         { type: configText('Kind of the system.') },

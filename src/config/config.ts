@@ -69,7 +69,12 @@ export function parseConfig(value: unknown, source: string, kinds: readonly Back
 
 function completeClusters({ clusters }: RawConfig): Pick<ParsedConfig, 'clusters'> {
   if (clusters === undefined) return {}
-  return { clusters: clusters.map(given => ({ label: given.id, region: '', country: null, gateways: [], ...given })) }
+  return {
+    clusters: clusters.map(({ nodes, ...given }) => {
+      const own = nodes === undefined ? {} : { nodes, node: given.node ?? nodes[0] }
+      return { label: given.id, region: '', country: null, gateways: [], ...given, ...own } as ClusterDefinition
+    }),
+  }
 }
 
 function completePlans({ plans }: RawConfig): Pick<ParsedConfig, 'plans'> {
@@ -129,7 +134,18 @@ function checkNode({ node, clusters = knownClusters, database }: ParsedConfig, f
     if (node === undefined && cluster.node !== undefined)
       fail(`clusters.${i}.node`, 'requires node, which names this node')
     if (node !== undefined && cluster.node === undefined) fail('clusters', `${cluster.id} must name its node`)
+    checkCopies(cluster, problem => fail(`clusters.${i}.${problem.field}`, problem.text))
   })
+}
+
+function checkCopies(
+  { node, nodes, copies = 1, backend }: ClusterDefinition,
+  fail: (problem: { field: 'nodes' | 'copies'; text: string }) => void,
+): void {
+  if (nodes !== undefined && nodes[0] !== node) fail({ field: 'nodes', text: 'must begin with node, or replace it' })
+  if (new Set(nodes).size < (nodes?.length ?? 0)) fail({ field: 'nodes', text: 'must name each node once' })
+  if (copies > (nodes?.length ?? 1)) fail({ field: 'copies', text: 'must be at most the number of nodes' })
+  if (copies > 1 && backend !== undefined) fail({ field: 'copies', text: 'must be 1, because another system copies' })
 }
 
 function checkPlans(config: ParsedConfig, fail: Fail): void {

@@ -11,6 +11,8 @@ export interface NodeConfig {
   id: string
   /** URL of this node's API for the other nodes: `http` or `https`, such as `http://10.0.0.1:4100`. */
   url: string
+  /** Ids of nodes that `nodes` of a cluster may name although they have never joined. Default: none. */
+  expected?: readonly string[]
   /**
    * True if the data directory of a forgotten node may join as a new node, and offer its content; see scaling. Same as
    * the flag `--as-new`. Default: `false`.

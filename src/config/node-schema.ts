@@ -11,6 +11,13 @@ export const nodeSchema = Type.Optional(
         description: 'Id of this node, which `clusters` name as `node`: letters, digits, `.`, `_` and `-`, at most 64.',
       }),
       url: configText("URL of this node's API for the other nodes: `http` or `https`, such as `http://10.0.0.1:4100`."),
+      expected: Type.Optional(
+        Type.Array(Type.String({ pattern: NODE_ID }), {
+          maxItems: 32,
+          description: 'Ids of nodes that `nodes` of a cluster may name although they have never joined.',
+          defaultText: 'none',
+        }),
+      ),
       asNew: Type.Optional(
         Type.Boolean({
           default: false,

@@ -41,6 +41,10 @@ export interface ClusterDefinition {
   absent?: boolean
   /** `node.id` of the node that stores the cluster's content. Default: this node, if it works alone. */
   node?: string
+  /** Nodes that may store the content. New content arrives on the first of them, which is also `node`. */
+  nodes?: readonly string[]
+  /** Number of nodes that store the content. Default: 1. */
+  copies?: number
   /**
    * Remote system that stores the cluster's content. This node stores new content until that system has received it.
    */

@@ -59,7 +59,15 @@ export async function openSharedCatalogue(
 
 function placeOf({ config, clusters }: Pick<Setup, 'config' | 'clusters'>) {
   const nodes = clusters.flatMap(({ id, node }) => (node === undefined ? [] : [[id, node]]))
-  return { address: config.node ?? null, clusterNodes: Object.fromEntries(nodes) }
+  const sets = clusters.flatMap(({ id, nodes: members = [], copies = 1 }) =>
+    copies === 1 ? [] : [[id, { nodes: members, copies }]],
+  )
+  return {
+    address: config.node ?? null,
+    clusterNodes: Object.fromEntries(nodes),
+    copySets: Object.fromEntries(sets),
+    expected: config.node?.expected ?? [],
+  }
 }
 
 function nameOf(database: Database, config: Setup['config']) {

@@ -1,5 +1,6 @@
 import type { CoreCatalogue } from '../catalogue/catalogue.ts'
 import type { Census } from '../catalogue/census.ts'
+import type { Copies } from '../catalogue/copies.ts'
 import type { Offers } from '../catalogue/offers.ts'
 import type { Retirements } from '../catalogue/retirements.ts'
 import type { RuleHost } from '../catalogue/rules/access-stores.ts'
@@ -44,12 +45,8 @@ export function makeStorage(setup: Setup, stores: Stores) {
   const holds = new Holds(database, roots)
   const claims = new Claims(database, blocks, writes)
   const tables = { roots, holds, blocks, claims }
-  const { catalogue, rules, census, signIn, credentialsVersion, versions, work, offers, retirements } = catalogueOf(
-    stores,
-    tables,
-    writes,
-    externalBackends,
-  )
+  const { catalogue, rules, census, signIn, credentialsVersion, versions, work, offers, retirements, copies } =
+    catalogueOf(stores, tables, writes, externalBackends)
   return {
     ...stores,
     externalBackends,
@@ -67,6 +64,7 @@ export function makeStorage(setup: Setup, stores: Stores) {
     /** Null if the catalogue is in SQLite. */
     offers,
     retirements,
+    copies,
     /** Versions of the accounts' lists and statuses, by which answers are cached. */
     versions,
     blocks,
@@ -112,6 +110,8 @@ interface CatalogueParts {
   work: NodeWork | null
   offers: Offers | null
   retirements: Retirements | null
+  /** Returns null if no cluster wants more than one copy. */
+  copies: () => Promise<Copies | null>
 }
 
 function catalogueOf(
@@ -134,6 +134,7 @@ function catalogueOf(
       work: null,
       offers: null,
       retirements: null,
+      copies: async () => null,
     }
   }
   const ledger = new CatalogueHolds({
@@ -141,7 +142,7 @@ function catalogueOf(
     owners: new RootOwners(database, { ...tables, queue: writes }),
     queue: writes,
   })
-  const { content, work, offers, retirements } = shared.content(ledger, externalBackends)
+  const { content, work, offers, retirements, copies } = shared.content(ledger, externalBackends)
   const { rules, ...access } = shared.access
   return {
     catalogue: { ...access, ...content },
@@ -153,6 +154,7 @@ function catalogueOf(
     work,
     offers,
     retirements,
+    copies,
   }
 }
 

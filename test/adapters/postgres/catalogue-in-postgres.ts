@@ -1,6 +1,7 @@
 import type { Postgres } from '../../../adapters/postgres/postgres.ts'
 import { postgresAccess } from '../../../adapters/postgres/postgres-access.ts'
 import { postgresContent } from '../../../adapters/postgres/postgres-content.ts'
+import type { Copies } from '../../../src/catalogue/copies.ts'
 import type { Offers } from '../../../src/catalogue/offers.ts'
 import type { Retirements } from '../../../src/catalogue/retirements.ts'
 import { featureTables } from '../../../src/features/feature-list.ts'
@@ -23,6 +24,7 @@ import { withTempDir } from '../../support/temp-dir.ts'
 export interface TestNode extends ContentCatalogue {
   offers: Offers
   retirements: Retirements
+  copies: () => Promise<Copies | null>
   ledger: CatalogueHolds
   db: Database
 }
@@ -58,10 +60,10 @@ export function withNode(
     const blocks = new BlockTable(db)
     const owners = new RootOwners(db, { roots, holds, queue })
     const ledger = new CatalogueHolds({ roots, holds, blocks, claims: new Claims(db, blocks, queue), owners, queue })
-    const { content, offers, retirements } = postgresContent(
+    const { content, offers, retirements, copies } = postgresContent(
       database,
       ledger,
-      { name, number, tables: featureTables },
+      { name, number, run: `run of ${name}`, tables: featureTables },
       EXTERNAL,
     )
     try {
@@ -70,6 +72,7 @@ export function withNode(
         ...content,
         offers,
         retirements,
+        copies,
         ...surroundings(database, { db, queue, roots, holds }),
         ...{ ledger, db },
       })

@@ -1,9 +1,11 @@
 import { beginRetirement } from '../../../adapters/postgres/begin-retirement.ts'
+import { wantSets } from '../../../adapters/postgres/copy-sets.ts'
 import { DatabaseHealth } from '../../../adapters/postgres/database-health.ts'
 import { DatabasePast } from '../../../adapters/postgres/database-past.ts'
 import { enableVisibility } from '../../../adapters/postgres/enable-visibility.ts'
 import { joinFleet } from '../../../adapters/postgres/join-fleet.ts'
 import { REFUSAL } from '../../../adapters/postgres/node-claim.ts'
+import { FRAMES_RUN } from '../../../adapters/postgres/node-states.ts'
 import type { Postgres } from '../../../adapters/postgres/postgres.ts'
 import { postgresContent } from '../../../adapters/postgres/postgres-content.ts'
 import { Nodes } from '../../../adapters/postgres/postgres-nodes.ts'
@@ -15,7 +17,7 @@ import type { KnownPast } from '../../../src/catalogue/shared-catalogue.ts'
 import { systemClock } from '../../../src/domain/clock.ts'
 import { featureTables } from '../../../src/features/feature-list.ts'
 import { Possessor, PUBLIC } from '../../../src/ledger/possessor.ts'
-import { commit, record } from '../../catalogue/content-support.ts'
+import { commit, DAG, record, SIZES } from '../../catalogue/content-support.ts'
 import { withAccounts, withNode } from './catalogue-in-postgres.ts'
 import { emptied } from './emptied.ts'
 
@@ -25,6 +27,7 @@ export async function sendNodeStatements(database: Postgres): Promise<void> {
   await forgotten(database)
   await setBack(database)
   await retired(database)
+  await copied(database)
 }
 
 /** Runs the statements about nodes and takedowns. */
@@ -124,6 +127,34 @@ async function retired(database: Postgres): Promise<void> {
       await retirements.finish(node)
     }
   })
+}
+
+/** Wants, makes and repairs a copy. */
+async function copied(database: Postgres): Promise<void> {
+  await emptied(database)
+  await withAccounts(database)
+  const sets = JSON.stringify({ near: { nodes: ['here', 'there'], copies: 2 } })
+  for (const [number, name] of ['here', 'there'].entries()) {
+    const node = 'INSERT INTO nodes (name, number, id, url, run, copy_sets) VALUES ($1, $2, $1, $1, $3, $4)'
+    await database.command(node, [name, number, `${FRAMES_RUN}1`, sets])
+  }
+  await database.transaction(wantSets)
+  await withNode(database, 'here', async node => void (await commit(node, [record('r1')])))
+  await withNode(
+    database,
+    'there',
+    async node => {
+      const copies = await node.copies()
+      await copies?.walk()
+      await copies?.nextDue()
+      for (const due of (await copies?.due(1, 1)) ?? []) {
+        await copies?.sourcesOf(due)
+        await copies?.retry(due, 1, 'later')
+        await copies?.take(due, { backendId: 0, stagedRootId: await node.stage(0), dag: { ...SIZES, ...DAG } })
+      }
+    },
+    1,
+  )
 }
 
 async function joined(database: Postgres, id: string, known = id): Promise<void> {

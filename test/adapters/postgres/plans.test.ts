@@ -107,6 +107,9 @@ const SEED = `
   INSERT INTO audit (key, actor, number, created_at, last_at, times, account_id, action, outcome)
     SELECT 'k' || n, 'account', n, n, n, 1, 'a' || n % 100, 'a' || n % 40, 'o' || n % 20 FROM generate_series(1, 40000) n;
   INSERT INTO offers SELECT 'r' || n, 'n' || n % 3, 'near', 'h' || n, n FROM generate_series(1, 40000) n;
+  INSERT INTO copies (multihash, codec, owner, node, state, hold_id, root_id)
+    SELECT decode(md5(n::text), 'hex'), 85, 0, 'n' || n % 3, CASE WHEN n % 10 = 0 THEN 'wanted' ELSE 'have' END, 'h' || n, n
+    FROM generate_series(1, 40000) n;
   SELECT place_records();
   INSERT INTO takedowns (cid, path, status, reason, at) SELECT 'c' || n, '', 410, '', n FROM generate_series(1, 20000) n;
   ALTER TABLE records ENABLE TRIGGER USER;
@@ -120,6 +123,8 @@ const SMALL = [
   'moves',
   'fleet_secret',
   'hold_numbers',
+  'copy_sets',
+  'copy_walk',
   'revisions',
   'pg_database',
 ]

@@ -1,0 +1,113 @@
+import type { CopySets } from '../../src/catalogue/copies.ts'
+import { HoldfastError } from '../../src/domain/errors.ts'
+import { READS_FRAMES } from './node-states.ts'
+import { Postgres } from './postgres.ts'
+import type { Sql } from './sql.ts'
+
+/** Returns whether a cluster has ever wanted copies. */
+export async function hasCopies(sql: Pick<Sql, 'first'>): Promise<boolean> {
+  return (await sql.first('SELECT 1 FROM copy_walk')) !== undefined
+}
+
+interface CopySet {
+  clusterId: string
+  nodes: string[]
+  copies: number
+}
+
+/** Null for a node that the version before runs, or ran last. */
+type Configured = { sets: string | null }
+
+const CONFIGURED = `
+  SELECT CASE WHEN ${READS_FRAMES} THEN copy_sets END AS sets FROM nodes WHERE state IN ('active', 'retiring')`
+const SETS = 'SELECT cluster_id AS "clusterId", nodes, copies FROM copy_sets ORDER BY cluster_id, nodes, copies'
+const WANT = `
+  INSERT INTO copy_sets (cluster_id, nodes, copies) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING`
+const RESTART = `
+  INSERT INTO copy_walk (place, agreed) VALUES (0, $1) ON CONFLICT (one) DO UPDATE SET place = 0, agreed = $1`
+const AGREE = 'UPDATE copy_walk SET agreed = $1 WHERE agreed <> $1'
+const TRIGGERS = ['records_copies_insert', 'records_copies_delete', 'records_copies_update'].map(on => ['records', on])
+const REMOVED_TRIGGERS = ['removed_records_copies_delete', 'removed_records_copies_update'].map(on => [
+  'removed_records',
+  on,
+])
+/** Finds whether a cluster has records of a root. No other query has the condition, so no other uses the index. */
+const INDEX = 'records_by_cluster'
+const CREATE_INDEX = `CREATE INDEX CONCURRENTLY IF NOT EXISTS ${INDEX} ON records (root_id, cluster_id) WHERE root_id > 0`
+const IS_BROKEN = `SELECT 1 FROM pg_index WHERE indexrelid = to_regclass('${INDEX}') AND NOT indisvalid`
+const IS_FOLLOWED = `SELECT 1 FROM pg_trigger WHERE tgname = 'records_copies_insert' AND tgenabled <> 'D'
+  AND tgrelid = to_regclass('records')`
+
+/**
+ * Prepares the database for copies, unless it is prepared. Records are read and written meanwhile. Call this before
+ * {@link wantSets}.
+ */
+export async function prepareCopies(url: string): Promise<void> {
+  const database = await Postgres.open({ url, connections: 1, answerMs: null })
+  try {
+    // A kill during the creation leaves an index that no query uses.
+    if ((await database.reading.first(IS_BROKEN)) !== undefined) await database.writeRows(`DROP INDEX ${INDEX}`, [])
+    await database.writeRows(CREATE_INDEX, [])
+  } finally {
+    await database.close()
+  }
+}
+
+/**
+ * Decides which sets are wanted. A set of the configurations is wanted at once. One that was wanted ends when all nodes
+ * have been started with the same sets. While a node of the version before is left, nothing changes.
+ *
+ * Each change starts a walk over the content. The lock of the triggers waits for the transactions that the walk could not
+ * see, and later ones follow the new sets.
+ */
+export async function wantSets(sql: Sql): Promise<void> {
+  const configured = await sql.all<Configured>(CONFIGURED)
+  const wanted = await sql.all<CopySet>(SETS)
+  const all = configured.map(({ sets }) => (sets === null ? null : setsIn(JSON.parse(sets) as CopySets)))
+  const named = all.flatMap(sets => sets ?? [])
+  if (all.includes(null) || (wanted.length === 0 && named.length === 0)) return
+  const [first = []] = all.map(sets => sets ?? [])
+  const agreed = all.every(sets => keysOf(sets ?? []) === keysOf(first))
+  const next = new Map([...(agreed ? [] : wanted), ...named].map(set => [keyOf(set), set]))
+  if (keysOf(wanted) === keysOf([...next.values()])) return void (await sql.run(AGREE, [agreed]))
+  await follow(sql)
+  await sql.run('DELETE FROM copy_sets')
+  for (const { clusterId, nodes, copies } of next.values()) await sql.run(WANT, [clusterId, nodes, copies])
+  await sql.run(RESTART, [agreed])
+}
+
+/**
+ * Checks that the nodes of all sets have joined.
+ *
+ * @param known the ids of the nodes that may be named
+ * @throws HoldfastError `CONFIG_INVALID`
+ */
+export function checkSets(sets: CopySets, known: ReadonlySet<string>): void {
+  for (const [cluster, { nodes }] of Object.entries(sets)) {
+    const unknown = nodes.find(id => !known.has(id))
+    if (unknown === undefined) continue
+    const problem = `clusters: ${cluster} names the node ${unknown}, which has never joined`
+    throw new HoldfastError('CONFIG_INVALID', `${problem}: correct nodes, or name it in node.expected until it joins`)
+  }
+}
+
+/** Enables the triggers that follow the records, and waits for the transactions that write records now. */
+async function follow(sql: Sql): Promise<void> {
+  await sql.run('LOCK TABLE records, removed_records IN SHARE ROW EXCLUSIVE MODE')
+  if ((await sql.first(IS_FOLLOWED)) !== undefined) return
+  for (const [table, name] of [...TRIGGERS, ...REMOVED_TRIGGERS]) {
+    await sql.run(`ALTER TABLE ${table} ENABLE TRIGGER ${name}`)
+  }
+}
+
+function setsIn(sets: CopySets): CopySet[] {
+  return Object.entries(sets).map(([clusterId, { nodes, copies }]) => ({ clusterId, nodes: [...nodes], copies }))
+}
+
+function keyOf({ clusterId, nodes, copies }: CopySet): string {
+  return JSON.stringify([clusterId, nodes, copies])
+}
+
+function keysOf(sets: readonly CopySet[]): string {
+  return sets.map(keyOf).sort().join('\n')
+}

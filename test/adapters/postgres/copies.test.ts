@@ -1,0 +1,298 @@
+import { beforeEach, describe, expect, test } from 'vitest'
+import { checkSets, prepareCopies, wantSets } from '../../../adapters/postgres/copy-sets.ts'
+import { FRAMES_RUN } from '../../../adapters/postgres/node-states.ts'
+import type { Postgres } from '../../../adapters/postgres/postgres.ts'
+import type { Copies, CopySets } from '../../../src/catalogue/copies.ts'
+import { commit, DAG, dagOf, NOW, record, SIZES } from '../../catalogue/content-support.ts'
+import { needsPostgres } from '../../support/postgres-server.ts'
+import { type TestNode, withNode } from './catalogue-in-postgres.ts'
+import { emptiedDatabase } from './opened-database.ts'
+
+const NODES = ['here', 'there', 'third']
+const TWO: CopySets = { near: { nodes: NODES, copies: 2 } }
+
+describe('copies in a fleet', needsPostgres, () => {
+  let database: Postgres
+  let address = ''
+  emptiedDatabase((opened, url) => {
+    database = opened
+    address = url
+  })
+  beforeEach(() => prepareCopies(address))
+
+  /** Starts the nodes with one configuration, or each with its own. */
+  const configured = async (...all: Array<CopySets | null>) => {
+    for (const [number, name] of NODES.entries()) {
+      const sets = all[number] === undefined ? all[0] : all[number]
+      await database.command(
+        `INSERT INTO nodes (name, number, id, url, run, copy_sets) VALUES ($1, $2, $1, $1, $3, $4)
+         ON CONFLICT (name) DO UPDATE SET run = excluded.run, copy_sets = excluded.copy_sets`,
+        [name, number, `${FRAMES_RUN}${name}`, sets === null ? null : JSON.stringify(sets)],
+      )
+    }
+    await database.transaction(wantSets)
+  }
+  const withNodes = (run: (nodes: [TestNode, TestNode, TestNode]) => Promise<void>) =>
+    withNode(database, 'here', here =>
+      withNode(database, 'there', there => withNode(database, 'third', third => run([here, there, third]), 2), 1),
+    )
+  const rows = () =>
+    database.reading.all<{ node: string; state: string; ends: number | null }>(
+      'SELECT node, state, ends FROM copies ORDER BY multihash, codec, owner, node',
+    )
+  const countOf = async (table: string): Promise<number> =>
+    (await database.reading.first<{ count: number }>(`SELECT COUNT(*) AS count FROM ${table}`))?.count ?? 0
+  const copiesOf = async ({ copies }: TestNode): Promise<Copies> => {
+    const found = await copies()
+    if (found === null) throw new Error('the node has no copies')
+    return found
+  }
+  /** Makes all copies that nodes want. */
+  const takeAll = async (nodes: readonly TestNode[]) => {
+    for (const node of nodes) {
+      const copies = await copiesOf(node)
+      for (const due of await copies.due(NOW, 100)) {
+        const { codec, multihash, owner } = due
+        const dag = { ...SIZES, codec, multihash, owner }
+        await copies.take(due, { backendId: 0, stagedRootId: await node.stage(0), dag })
+      }
+    }
+  }
+  const walked = async (node: TestNode) => {
+    const copies = await copiesOf(node)
+    while (await copies.walk());
+  }
+  const released = async (nodes: readonly TestNode[]) => {
+    for (const { records } of nodes) await records.finishRemovals()
+  }
+  /** The ends of the roots that the ledger keeps. */
+  const ledgerOf = ({ db }: TestNode) =>
+    db
+      .prepare<[], { until: number | null }>(
+        "SELECT live_until AS until FROM roots WHERE state = 'complete' ORDER BY id",
+      )
+      .all()
+
+  test('one copy writes no row and enables no trigger', async () => {
+    await configured({})
+    await withNodes(async ([here]) => {
+      await commit(here, [record('r1')])
+      expect(await here.copies()).toBeNull()
+      expect([await rows(), await countOf('copy_walk'), await countOf('copy_sets')]).toEqual([[], 0, 0])
+      expect(await countOf("pg_trigger WHERE tgname LIKE '%_copies_%' AND tgenabled <> 'D'")).toBe(0)
+    })
+  })
+
+  test('the first record wants copies, and the last one ends them', async () => {
+    await configured(TWO)
+    await withNodes(async nodes => {
+      const [here] = nodes
+      await commit(here, [record('r1'), record('r2', { accountId: 'two' })])
+      expect((await rows()).map(({ state }) => state)).toEqual(['wanted'])
+      await takeAll(nodes)
+      expect((await rows()).map(({ state, ends }) => [state, ends])).toEqual([['have', null]])
+      await here.records.discard('r1')
+      expect(await countOf('copies')).toBe(1)
+      await here.records.discard('r2')
+      await released(nodes)
+      expect(await Promise.all(['copies', 'holds', 'roots'].map(countOf))).toEqual([0, 0, 0])
+      expect(nodes.flatMap(ledgerOf)).toEqual([])
+    })
+  })
+
+  test('accounts on two nodes do not keep copies for each other', async () => {
+    await configured(TWO)
+    await withNodes(async nodes => {
+      const [here, there] = nodes
+      await commit(here, [record('r1')])
+      await commit(there, [record('r2', { accountId: 'two' })])
+      await takeAll(nodes)
+      await here.records.discard('r1')
+      // The record of `there` needs one more node.
+      await takeAll(nodes)
+      await there.records.discard('r2')
+      await released(nodes)
+      expect(await Promise.all(['copies', 'holds', 'roots'].map(countOf))).toEqual([0, 0, 0])
+    })
+  })
+
+  test('a record of another cluster wants the copies of its own cluster', async () => {
+    await configured({ far: { nodes: NODES, copies: 2 } })
+    await withNodes(async ([here]) => {
+      await commit(here, [record('r1')])
+      expect(await rows()).toEqual([])
+      await commit(here, [record('r2', { clusterId: 'far' })])
+      expect(await countOf('copies')).toBe(1)
+      await here.records.discard('r2')
+      expect(await countOf('copies')).toBe(0)
+    })
+  })
+
+  test('records on two nodes of the set are two copies', async () => {
+    await configured(TWO)
+    await withNodes(async ([here, there]) => {
+      await commit(here, [record('r1')])
+      await commit(there, [record('r2', { accountId: 'two' })])
+      expect((await rows()).filter(({ node }) => node !== 'there')).toEqual([])
+      await there.records.discard('r2')
+      expect((await rows()).map(({ node }) => node).filter(node => node !== 'here')).toHaveLength(1)
+    })
+  })
+
+  test('a copy ends with the last record of its content', async () => {
+    await configured(TWO)
+    await withNodes(async nodes => {
+      const [here] = nodes
+      await commit(here, [record('r1', { expiresAt: 5_000 })])
+      await takeAll(nodes)
+      const [copy] = await rows()
+      const keeper = nodes[NODES.indexOf(copy?.node ?? '')] as TestNode
+      expect([copy?.ends, ledgerOf(keeper)]).toEqual([5_000, [{ until: 5_000 }]])
+      await commit(here, [record('r2', { expiresAt: 9_000 })])
+      await released(nodes)
+      expect(ledgerOf(keeper)).toEqual([{ until: 9_000 }])
+      await here.records.discard('r2')
+      await released(nodes)
+      expect(ledgerOf(keeper)).toEqual([{ until: 5_000 }])
+    })
+  })
+
+  test('a copy stays, unreadable, while a removed record may return', async () => {
+    await configured(TWO)
+    await withNodes(async nodes => {
+      const [here] = nodes
+      await commit(here, [record('r1')])
+      await takeAll(nodes)
+      const change = { name: 'b', accountId: 'one', action: 'delete', selection: '', total: 1, undoMs: 1, createdAt: 0 }
+      const { id } = await here.bulk.add(change as Parameters<typeof here.bulk.add>[0])
+      await here.bulk.remove({ id, place: '', next: null, ids: ['r1'], now: NOW, isListed: true } as never)
+      await released(nodes)
+      const [copy] = await rows()
+      const keeper = nodes[NODES.indexOf(copy?.node ?? '')] as TestNode
+      expect([copy?.state, copy?.ends, ledgerOf(keeper)]).toEqual(['have', 0, [{ until: 0 }]])
+      while (await here.bulk.purge(id, NOW + 10));
+      await released(nodes)
+      expect(await Promise.all(['copies', 'holds', 'roots'].map(countOf))).toEqual([0, 0, 0])
+    })
+  })
+
+  test('a content that becomes private ends its public copies', async () => {
+    await configured(TWO)
+    await withNodes(async nodes => {
+      const [here] = nodes
+      await commit(here, [record('r1')])
+      await takeAll(nodes)
+      await here.records.setOwner({ accountId: 'one', id: 'r1', owner: 7, now: NOW })
+      await released(nodes)
+      expect((await rows()).map(({ state }) => state)).toEqual(['wanted'])
+      expect(await countOf('copies WHERE owner = 7')).toBe(1)
+      expect(nodes.slice(1).flatMap(ledgerOf)).toEqual([])
+    })
+  })
+
+  test('a copy that nobody wants any more is not taken', async () => {
+    await configured(TWO)
+    await withNodes(async nodes => {
+      const [here, there, third] = nodes
+      await commit(here, [record('r1')])
+      const wanting = (await rows())[0]?.node === 'there' ? there : third
+      const copies = await copiesOf(wanting)
+      const [due] = await copies.due(NOW, 1)
+      if (due === undefined) throw new Error('no copy is due')
+      const { place } = wanting.ledger
+      wanting.ledger.place = async wanted => {
+        const placed = await place.call(wanting.ledger, wanted)
+        await here.records.discard('r1')
+        expect(ledgerOf(wanting)).toEqual([{ until: 0 }])
+        return placed
+      }
+      const taken = { backendId: 0, stagedRootId: await wanting.stage(0), dag: { ...SIZES, ...DAG } }
+      expect(await copies.take(due, taken)).toBe(false)
+      await released(nodes)
+      expect(await Promise.all(['copies', 'holds', 'roots'].map(countOf))).toEqual([0, 0, 0])
+    })
+  })
+
+  test('locks the copies of several contents in one order', async () => {
+    await configured(TWO)
+    await withNodes(async nodes => {
+      const [here] = nodes
+      await commit(here, [record('r1'), record('r2', { dag: dagOf('b') })])
+      const blocker = await database.connection()
+      try {
+        await blocker.query('BEGIN')
+        await blocker.query('SELECT 1 FROM copies WHERE multihash = $1 FOR UPDATE', [Buffer.from(DAG.multihash)])
+        const removed = here.records.discardAll(['r2', 'r1'])
+        await expect
+          .poll(() => countOf("pg_stat_activity WHERE wait_event_type = 'Lock' AND query LIKE 'WITH%'"))
+          .toBe(0)
+        await expect
+          .poll(() => countOf("pg_locks WHERE NOT granted AND locktype IN ('transactionid', 'tuple')"))
+          .toBe(1)
+        // The other content waits unlocked for its turn.
+        expect((await database.reading.all('SELECT 1 FROM copies FOR UPDATE SKIP LOCKED')).length).toBe(1)
+        await blocker.query('COMMIT')
+        await removed
+      } finally {
+        blocker.release(true)
+      }
+      expect(await countOf('copies')).toBe(0)
+    })
+  })
+
+  test('both sets are wanted until all nodes name the same', async () => {
+    const larger: CopySets = { near: { nodes: NODES, copies: 3 } }
+    await configured(TWO)
+    await configured(larger, TWO)
+    const sets = () => database.reading.all('SELECT copies FROM copy_sets ORDER BY copies')
+    const agreed = async () =>
+      (await database.reading.first<{ agreed: boolean }>('SELECT agreed FROM copy_walk'))?.agreed
+    expect([await sets(), await agreed()]).toEqual([[{ copies: 2 }, { copies: 3 }], false])
+    await configured(larger)
+    expect([await sets(), await agreed()]).toEqual([[{ copies: 3 }], true])
+  })
+
+  test('a node of the version before lets no set change', async () => {
+    await configured(TWO, null)
+    expect(await countOf('copy_sets')).toBe(0)
+    await configured(TWO)
+    await database.command("UPDATE nodes SET run = 'old' WHERE name = 'there'")
+    await configured({}, null)
+    expect(await countOf('copy_sets')).toBe(1)
+  })
+
+  test('refuses a set with a node that never joined', () => {
+    const known = new Set(['here', 'there'])
+    expect(() => checkSets(TWO, known)).toThrow('near names the node third, which has never joined')
+    expect(() => checkSets(TWO, new Set([...known, 'third']))).not.toThrow()
+  })
+
+  test('a walk wants copies of earlier content, and goes on', async () => {
+    await configured({})
+    await withNodes(async nodes => {
+      const [here] = nodes
+      for (let i = 0; i < 150; i++) await commit(here, [record(`r${i}`, { dag: dagOf(`${i} `) })])
+      await configured(TWO)
+      expect(await countOf('copies')).toBe(0)
+      expect(await (await copiesOf(here)).walk()).toBe(true)
+      expect(await countOf('copies')).toBe(100)
+      await walked(nodes[1])
+      expect(await countOf('copies')).toBe(150)
+    })
+  })
+
+  test('a copy that no set wants becomes surplus, and is wanted again', async () => {
+    await configured(TWO)
+    await withNodes(async nodes => {
+      const [here] = nodes
+      await commit(here, [record('r1')])
+      await takeAll(nodes)
+      await configured({})
+      await walked(here)
+      expect((await rows()).map(({ state }) => state)).toEqual(['surplus'])
+      await configured(TWO)
+      await walked(here)
+      expect((await rows()).map(({ state }) => state)).toEqual(['have'])
+    })
+  })
+})

@@ -1,0 +1,102 @@
+import type { KeptPromise } from './promises.ts'
+import { hasPostgres } from './support/postgres-server.ts'
+
+const copies = (name: string) => ({ file: 'test/adapters/postgres/copies.test.ts', name })
+const schema = 'adapters/postgres/schema-copies.ts'
+
+const promises: readonly KeptPromise[] = [
+  {
+    promise: 'one copy costs no trigger',
+    file: schema,
+    find: '  ALTER TABLE ${table} DISABLE TRIGGER ${name};`',
+    replace: '`',
+    test: copies('one copy writes no row and enables no trigger'),
+  },
+  {
+    promise: 'copies are needed by records of all accounts, not by each other',
+    file: schema,
+    find: 'JOIN removed_records r ON r.root_id = root)',
+    replace: "JOIN holds r ON r.root_id = root AND r.state <> 'void')",
+    test: copies('accounts on two nodes do not keep copies for each other'),
+  },
+  {
+    promise: 'a set wants copies for the records of its cluster, whatever the root',
+    file: schema,
+    find: 'WHERE r.cluster_id = s.cluster_id))',
+    replace: 'WHERE r.cluster_id = s.cluster_id AND r.id = (SELECT min(id) FROM records)))',
+    test: copies('a record of another cluster wants the copies of its own cluster'),
+  },
+  {
+    promise: 'a copy lasts as long as the last record',
+    file: schema,
+    find: 'ends IS DISTINCT FROM last_end',
+    replace: 'FALSE',
+    test: copies('a copy ends with the last record of its content'),
+  },
+  {
+    promise: 'a copy stays while a removed record may return',
+    file: schema,
+    find: 'IF NOT EXISTS (SELECT 1 FROM unnest(found_roots)',
+    replace: 'IF TRUE OR NOT EXISTS (SELECT 1 FROM unnest(found_roots)',
+    test: copies('a copy stays, unreadable, while a removed record may return'),
+  },
+  {
+    promise: 'public copies end when the last record becomes private',
+    file: schema,
+    find: "differing('multihash, codec, owner, root_id, fetch_id, cluster_id, expires_at')",
+    replace: "differing('multihash, codec, cluster_id, expires_at')",
+    test: copies('a content that becomes private ends its public copies'),
+  },
+  {
+    promise: 'nobody reads a copy before the catalogue has it',
+    file: 'adapters/postgres/postgres-copies.ts',
+    find: 'stagedRootId, dag, ends: 0 }',
+    replace: 'stagedRootId, dag, ends: null }',
+    test: copies('a copy that nobody wants any more is not taken'),
+  },
+  {
+    promise: 'transactions lock the copies of their contents in one order',
+    file: schema,
+    find: 'USING (multihash, codec, owner) ORDER BY multihash, codec, owner, node FOR UPDATE OF c',
+    replace: 'USING (multihash, codec, owner) ORDER BY multihash DESC FOR UPDATE OF c',
+    test: copies('locks the copies of several contents in one order'),
+  },
+  {
+    promise: 'a set ends only when all nodes name the same',
+    file: 'adapters/postgres/copy-sets.ts',
+    find: '...(agreed ? [] : wanted)',
+    replace: '...(agreed ? wanted : [])',
+    test: copies('both sets are wanted until all nodes name the same'),
+  },
+  {
+    promise: 'a node of the version before keeps copies as they are',
+    file: 'adapters/postgres/copy-sets.ts',
+    find: 'if (all.includes(null) || ',
+    replace: 'if (',
+    test: copies('a node of the version before lets no set change'),
+  },
+  {
+    promise: 'an unknown node in a set refuses the start',
+    file: 'adapters/postgres/copy-sets.ts',
+    find: 'if (unknown === undefined) continue',
+    replace: 'if (unknown !== undefined) continue',
+    test: copies('refuses a set with a node that never joined'),
+  },
+  {
+    promise: 'a walk over earlier content goes on where it ended',
+    file: 'adapters/postgres/postgres-copies.ts',
+    find: '[walk.place, STEP]',
+    replace: '[0, STEP]',
+    test: copies('a walk wants copies of earlier content, and goes on'),
+  },
+  {
+    promise: 'surplus that is wanted again stays',
+    file: schema,
+    find: "ARRAY['surplus', 'going'] ELSE",
+    replace: "ARRAY['going'] ELSE",
+    test: copies('a copy that no set wants becomes surplus, and is wanted again'),
+  },
+]
+
+/** Promises about copies in a fleet. Their tests need PostgreSQL. */
+export const copyPromises: readonly KeptPromise[] = hasPostgres ? promises : []
