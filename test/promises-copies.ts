@@ -90,6 +90,30 @@ const promises: readonly KeptPromise[] = [
     test: copies('a walk wants copies of earlier content, and goes on'),
   },
   {
+    promise: 'reads of a copy count for the accounts of its content',
+    file: 'src/catalogue/rules/egress-rules.ts',
+    find: 'AND root_id IS NOT NULL${ROOTS_OF_COPIES}',
+    replace: 'AND root_id IS NOT NULL',
+    test: copies('a copy is a place of its content, and its reads count for the accounts'),
+  },
+  {
+    promise: 'a response goes on with another node when its node ends',
+    file: 'adapters/fleet/fleet-member.ts',
+    find: '[id, ...places.map(place => place.id)]',
+    replace: '[id]',
+    test: { file: 'test/adapters/fleet/copies.test.ts', name: 'a response goes on with another node when its node ends' },
+  },
+  {
+    promise: 'a silent node delays a block by a second',
+    file: 'adapters/fleet/place-source.ts',
+    find: 'cancel = this.#clock.after(PATIENCE_MS, ask)',
+    replace: '',
+    test: {
+      file: 'test/adapters/fleet/place-source.test.ts',
+      name: 'asks the next node after a second without a block',
+    },
+  },
+  {
     promise: 'surplus that is wanted again stays',
     file: schema,
     find: "ARRAY['surplus', 'going'] ELSE",

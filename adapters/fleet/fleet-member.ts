@@ -1,6 +1,7 @@
 import type { CID } from 'multiformats/cid'
 import type { BlockSource } from '../../src/content/block-source.ts'
 import { BlocksOfNode } from '../../src/content/taken-source.ts'
+import type { Clock } from '../../src/domain/clock.ts'
 import { isHoldfastError } from '../../src/domain/errors.ts'
 import type { ApiHandler } from '../../src/http/api-messages.ts'
 import type { FleetMember, FleetParts, FleetSystem } from '../../src/nodes/fleet-system.ts'
@@ -14,6 +15,7 @@ import { NODE_READINGS_PATH, NodeReadings, nodeReadings, readingsEnded } from '.
 import { NodeSender } from './node-sender.ts'
 import { type NodeContent, OtherContent } from './other-content.ts'
 import { ForwardingNodes } from './other-nodes.ts'
+import { PlaceSource } from './place-source.ts'
 
 export const fleetSystem: FleetSystem = { join: memberOf }
 
@@ -32,10 +34,10 @@ function memberOf(parts: FleetParts): FleetMember {
   const means = { sender, readings, known, others }
   return {
     content: new OtherContent((cid, owner) => open(parts, means, { cid, owner })),
-    readerOf: id => nodeReader(sender, id, clock),
+    readerOf: (...ids) => sourceOf(sender, clock, ids),
     find: async (cid, by) => {
-      const other = (await placesOf(parts, known, { cid, by })).find(({ isLost }) => !isLost)
-      return other === undefined ? null : { source: new BlocksOfNode(nodeReader(sender, other.id, clock)) }
+      const others = (await placesOf(parts, known, { cid, by })).filter(({ isLost }) => !isLost).map(({ id }) => id)
+      return others.length === 0 ? null : { source: new BlocksOfNode(sourceOf(sender, clock, others)) }
     },
     peersOf: (node, cluster, dag) => peersOnNode(sender, clock, { node, cluster, dag }),
     setOwner: change => setOwnerOnNode(sender, clock, change),
@@ -133,18 +135,21 @@ async function open(parts: FleetParts, means: Means, asked: Asked): Promise<Node
   const { clock } = parts
   const { cid } = asked
   let refusal: unknown = null
-  for (const { id, run, isRoot, liveUntil } of await placesOrAll(parts, means, asked)) {
+  const places = await placesOrAll(parts, means, asked)
+  for (const { id, run, isRoot, liveUntil } of places) {
     let release: (() => void) | null = null
     try {
       readings.check(id, run)
       release = readings.begin(id)
-      if (isRoot) return { source: nodeReader(sender, id, clock), liveUntil, release }
+      // If the node fails in the middle of the response, another place continues.
+      const source = sourceOf(sender, clock, [id, ...places.map(place => place.id)])
+      if (isRoot) return { source, liveUntil, release }
       let until = liveUntil
       const onLiveUntil = (told: number | null): void => {
         until ??= told
       }
       const first = await nodeReader(sender, id, clock, { ...asked, onLiveUntil }).read(cid)
-      return { source: startingWith(cid, first, nodeReader(sender, id, clock)), liveUntil: until, release }
+      return { source: startingWith(cid, first, source), liveUntil: until, release }
     } catch (error) {
       release?.()
       refusal ??= isHoldfastError(error, 'NOT_FOUND') ? null : error
@@ -152,6 +157,12 @@ async function open(parts: FleetParts, means: Means, asked: Asked): Promise<Node
   }
   if (refusal !== null) throw refusal
   return null
+}
+
+/** Returns a source of any block on one of the nodes, in the order in which they are asked. */
+function sourceOf(sender: NodeSender, clock: Clock, nodes: readonly string[]): BlockSource {
+  const readers = [...new Set(nodes)].map(id => nodeReader(sender, id, clock))
+  return new PlaceSource(readers, clock)
 }
 
 /** Returns a source whose first read of `first` returns `bytes`. */

@@ -73,6 +73,7 @@ export const copiesSchema = `
     UNIQUE (multihash, codec, owner, node)
   );
   CREATE INDEX copies_by_root ON copies (root_id) WHERE root_id IS NOT NULL;
+  CREATE INDEX copies_by_hold ON copies (hold_id) WHERE hold_id IS NOT NULL;
   CREATE INDEX copies_by_node ON copies (node, id);
   CREATE INDEX copies_due ON copies (node, due_at, id) WHERE state IN ('wanted', 'damaged');
   CREATE INDEX copies_surplus ON copies (node, id) WHERE state IN ('surplus', 'going');

@@ -9,6 +9,8 @@ const LIFE = `LATERAL (
 const PLACE = `roots.${NODE_NUMBER} AS node, life.expires_at AS "liveUntil", roots.owner`
 const IS_ROOT = 'TRUE AS "isRoot"'
 const IS_FILE = 'FALSE AS "isRoot"'
+const PLACE_OF_COPY = `roots.${NODE_NUMBER} AS node, copies.ends AS "liveUntil", roots.owner`
+const IS_KEPT = '(copies.ends IS NULL OR copies.ends > $2)'
 const IS_LIVE = '(life.expires_at IS NULL OR life.expires_at > $2)'
 
 /**
@@ -25,14 +27,18 @@ function statementsFor(owners: ReadonlyArray<(table: string) => string>): { asRo
     `(SELECT ${PLACE}, ${IS_ROOT} FROM roots JOIN offers ON offers.root_id = roots.id
       JOIN records AS life ON life.id = record_id
       WHERE roots.multihash = $1 AND ${isOf('roots')} AND ${IS_LIVE} LIMIT ${MOST})`,
+    `(SELECT ${PLACE_OF_COPY}, ${IS_ROOT} FROM roots JOIN copies ON copies.root_id = roots.id
+      WHERE roots.multihash = $1 AND ${isOf('roots')} AND ${IS_KEPT} LIMIT ${MOST})`,
   ])
   // PostgreSQL would plan a join with the files over all roots.
-  const asFile = owners.map(
-    isOf => `SELECT ${PLACE}, ${IS_FILE} FROM roots, ${LIFE}
-      WHERE roots.id = ANY(ARRAY(
+  const ofFile = (isOf: (table: string) => string) => `roots.id = ANY(ARRAY(
         SELECT root_id FROM root_files WHERE multihash = $1 AND ${isOf('root_files')} LIMIT ${MOST}))
-      AND ${isOf('roots')} AND ${IS_LIVE}`,
-  )
+      AND ${isOf('roots')}`
+  const asFile = owners.flatMap(isOf => [
+    `SELECT ${PLACE}, ${IS_FILE} FROM roots, ${LIFE} WHERE ${ofFile(isOf)} AND ${IS_LIVE}`,
+    `SELECT ${PLACE_OF_COPY}, ${IS_FILE} FROM roots JOIN copies ON copies.root_id = roots.id
+      WHERE ${ofFile(isOf)} AND ${IS_KEPT}`,
+  ])
   return { asRoot: asRoot.join(' UNION ALL '), asFile: asFile.join(' UNION ALL ') }
 }
 

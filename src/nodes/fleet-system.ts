@@ -52,8 +52,11 @@ export interface OwnerOnNode {
 
 export interface FleetMember {
   content: ContentOrigin
-  /** Returns a source of any block on the node `id`, which checks each received block. */
-  readerOf(id: string): BlockSource
+  /**
+   * Returns a source of any block on one of the nodes, which checks each received block. It asks the next node if one
+   * fails, or gives no block within a second.
+   */
+  readerOf(...ids: string[]): BlockSource
   /** Returns content on another node that a possessor may use. The source checks each received block. */
   find(cid: CID, by: Possessor): Promise<{ source: TakenSource } | null>
   /**

@@ -21,6 +21,7 @@ export const loaders = {
   upkeep: () => import('./upkeep-work-module.ts'),
   backup: () => import('./backup-module.ts'),
   nodeWork: () => import('./node-work-module.ts'),
+  copyRunner: () => import('../upkeep/copy-runner.ts'),
   checkBackup: () => import('../backup/check.ts'),
   restoreBackup: () => import('../backup/restore.ts'),
   moveCatalogue: () => import('./move-catalogue.ts'),

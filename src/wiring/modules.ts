@@ -176,7 +176,11 @@ function provideWork(modules: Modules, setup: Setup): void {
     const takedowns = m.get(M.takedowns)
     const make = async () => {
       const { makeNodeWork } = await loaders.nodeWork()
-      return makeNodeWork(setup, { ...parts, revisions: (await takedowns.load()).fleet })
+      return makeNodeWork(setup, {
+        ...parts,
+        revisions: (await takedowns.load()).fleet,
+        loadCopyRunner: loaders.copyRunner,
+      })
     }
     return new LaterModule<Lifecycle>(make, () => parts.storage.shared !== null)
   })

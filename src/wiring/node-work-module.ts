@@ -1,5 +1,5 @@
 import type { StatusChange } from '../catalogue/fetches.ts'
-import { unsettled, WokenWork, warned } from '../concurrency/woken-work.ts'
+import { type Settling, unsettled, WokenWork, warned } from '../concurrency/woken-work.ts'
 import type { FleetRevisions } from '../content/fleet-revisions.ts'
 import { cidOf } from '../ipld/cid.ts'
 import { DEFAULT_BACKEND_ID } from '../ledger/blocks.ts'
@@ -21,13 +21,16 @@ interface Below {
   network: NetworkModule
   wakeFeatures: () => void
   revisions: Pick<FleetRevisions, 'catchUp'> | null
+  loadCopyRunner: () => Promise<typeof import('../upkeep/copy-runner.ts')>
   pins: Pick<PinsModule, 'scheduler' | 'wakePlacements' | 'publishChanges' | 'backendOf' | 'deletion'>
 }
 
-export function makeNodeWork(setup: Setup, below: Below) {
+export async function makeNodeWork(setup: Setup, below: Below) {
   const { shared } = below.storage
   const { member } = below.nodes
-  const works = [followedWork, offeringOf, retirementOf, lostNodesOf].flatMap(make => make(setup, below) ?? [])
+  const own = [followedWork, offeringOf, retirementOf, lostNodesOf].flatMap(make => make(setup, below) ?? [])
+  const copying = await copyingOf(setup, below)
+  const works: Work[] = copying === null ? own : [...own, copying]
   return {
     start: async (): Promise<void> => {
       if (shared === null) return
@@ -121,6 +124,22 @@ function lostNodesOf(
     isDue: async () => (await work.lost.nodes()).length > 0,
     failed: warned(logger, 'records of a lost node were not taken over yet'),
   })
+}
+
+interface Work extends Settling {
+  wake(): void
+  stop(): Promise<void>
+}
+
+async function copyingOf(
+  { clock, logger }: Setup,
+  { storage, clusters: { registry }, nodes: { member }, loadCopyRunner }: Below,
+): Promise<Work | null> {
+  const copies = member === null ? null : await storage.copies()
+  if (copies === null || member === null) return null
+  const { CopyRunner } = await loadCopyRunner()
+  const readerOf = (nodes: readonly string[]) => member.readerOf(...nodes)
+  return new CopyRunner({ copies, home: registry.defaultBackend, readerOf, clock, logger })
 }
 
 /** Returns the backend for the content of a cluster, which no node may keep; null for an absent directory. */

@@ -174,7 +174,8 @@ export async function fleetNode(id: string, dataDir: string, { asNew, ...config 
       return running()
     },
     start: async () => {
-      const node = { id, url, ...(asNew === undefined ? {} : { asNew }) }
+      const expected = config.clusters?.some(({ copies = 1 }) => copies > 1) ? { expected: ['a', 'b', 'c'] } : {}
+      const node = { id, url, ...expected, ...(asNew === undefined ? {} : { asNew }) }
       engine = await createEngine({ ...serverAdapters, ...config, dataDir: newDirectory(dataDir), node })
       await engine.setPublicUrl(url)
     },

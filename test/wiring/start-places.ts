@@ -10,6 +10,7 @@ export const START_PLACES: Readonly<Record<string, number>> = {
   'adapters/cli/settings.ts': 2,
   'adapters/oidc/index.ts': 1,
   'adapters/opentelemetry/index.ts': 1,
+  'adapters/postgres/copy-sets.ts': 1,
   'adapters/postgres/join-fleet.ts': 6,
   'adapters/postgres/migrate.ts': 2,
   'adapters/postgres/node-claim.ts': 1,

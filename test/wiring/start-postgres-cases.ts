@@ -41,6 +41,10 @@ export const POSTGRES_CASES: Readonly<Record<string, PostgresCase>> = {
       ],
     },
   },
+  'a cluster with copies on a node that never joined': {
+    from: ['adapters/postgres/copy-sets.ts'],
+    options: { clusters: [{ id: 'near', nodes: ['a', 'typo'], copies: 2 }] },
+  },
   'a catalogue that is being moved in': {
     from: JOIN,
     sql: "INSERT INTO moves (node) VALUES ('other')",

@@ -6,7 +6,7 @@ import {
   PAYING_ROOTS,
   type SentBytes,
 } from '../egress.ts'
-import { AMONG_IDS } from './dialect.ts'
+import { AMONG_IDS, either } from './dialect.ts'
 import { all, type CatalogueDriver, type Rule, run } from './driver.ts'
 import { columns, sql } from './statement.ts'
 
@@ -24,13 +24,25 @@ interface RootOwner {
 /** Accounts of one root that are compared by age, in the order of their ids. */
 const OWNERS_OF_ROOT = 256
 
+/** The root of a copy has no records. The roots of the same content and owner on other nodes have them. */
+const ROOTS_OF_COPIES = either(
+  '',
+  ['r.owner = 0 AND c.owner = 0', 'r.owner <> 0 AND r.owner = c.owner']
+    .map(
+      isOf => `
+    UNION SELECT r.id FROM copies c JOIN roots r ON r.multihash = c.multihash AND r.codec = c.codec AND ${isOf}
+    WHERE c.hold_id = ANY(:ids)`,
+    )
+    .join(''),
+)
+
 /**
  * Finds the distinct accounts of each root in steps, with one index lookup for each account. The number of records that
  * an account has of a root does not matter. `root_id > 0` is the condition of the index in PostgreSQL.
  */
 const OWNERS = sql<RootOwner>`
   WITH RECURSIVE held (root_id) AS (
-    SELECT DISTINCT root_id FROM holds WHERE id ${AMONG_IDS} AND root_id IS NOT NULL
+    SELECT DISTINCT root_id FROM holds WHERE id ${AMONG_IDS} AND root_id IS NOT NULL${ROOTS_OF_COPIES}
   ), owners (root_id, account_id, place) AS (
     SELECT root_id, (
       SELECT MIN(r.account_id) FROM records r WHERE r.root_id = held.root_id AND r.root_id > 0

@@ -2,8 +2,11 @@ import { beforeEach, describe, expect, test } from 'vitest'
 import { checkSets, prepareCopies, wantSets } from '../../../adapters/postgres/copy-sets.ts'
 import { FRAMES_RUN } from '../../../adapters/postgres/node-states.ts'
 import type { Postgres } from '../../../adapters/postgres/postgres.ts'
+import { PostgresPlaces } from '../../../adapters/postgres/shared-places.ts'
 import type { Copies, CopySets } from '../../../src/catalogue/copies.ts'
+import { Possessor, PUBLIC } from '../../../src/ledger/possessor.ts'
 import { commit, DAG, dagOf, NOW, record, SIZES } from '../../catalogue/content-support.ts'
+import { ManualClock } from '../../support/manual-clock.ts'
 import { needsPostgres } from '../../support/postgres-server.ts'
 import { type TestNode, withNode } from './catalogue-in-postgres.ts'
 import { emptiedDatabase } from './opened-database.ts'
@@ -237,6 +240,24 @@ describe('copies in a fleet', needsPostgres, () => {
         blocker.release(true)
       }
       expect(await countOf('copies')).toBe(0)
+    })
+  })
+
+  test('a copy is a place of its content, and its reads count for the accounts', async () => {
+    await configured(TWO)
+    await withNodes(async nodes => {
+      const [here] = nodes
+      await commit(here, [record('r1')])
+      await takeAll(nodes)
+      const [{ node, hold = '' } = { node: '' }] = await database.reading.all<{ node: string; hold?: string }>(
+        'SELECT node, hold_id AS hold FROM copies',
+      )
+      const clock = new ManualClock()
+      const found = await new PostgresPlaces(database).find(DAG.multihash, new Possessor(PUBLIC, clock))
+      const place = { liveUntil: null, isRoot: true, owner: 0 }
+      expect(found).toEqual([{ ...place, node: 0 }, { ...place, node: NODES.indexOf(node) }])
+      const payers = await here.egress.payersOf([hold], { now: NOW, month: 202_611 })
+      expect(payers.map(({ accountId }) => accountId)).toEqual(['one'])
     })
   })
 

@@ -91,6 +91,9 @@ const CHANGED: Readonly<Record<string, unknown>> = { 'jobs.queue': 'node' }
 const NEW_TABLES = {
   ...{
     attempts: 0,
+    copies: 0,
+    copy_sets: 0,
+    copy_walk: 0,
     fleet_secret: 0,
     holds: 3,
     login_challenges: 0,
