@@ -94,7 +94,7 @@ const promises: readonly KeptPromise[] = [
     file: 'src/catalogue/rules/egress-rules.ts',
     find: 'AND root_id IS NOT NULL${ROOTS_OF_COPIES}',
     replace: 'AND root_id IS NOT NULL',
-    test: copies('a copy is a place of its content, and its reads count for the accounts'),
+    test: copies('reads of a copy count for the accounts of its content'),
   },
   {
     promise: 'a response goes on with another node when its node ends',

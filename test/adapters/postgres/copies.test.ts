@@ -243,7 +243,7 @@ describe('copies in a fleet', needsPostgres, () => {
     })
   })
 
-  test('a copy is a place of its content, and its reads count for the accounts', async () => {
+  test('reads of a copy count for the accounts of its content', async () => {
     await configured(TWO)
     await withNodes(async nodes => {
       const [here] = nodes
