@@ -101,7 +101,10 @@ const promises: readonly KeptPromise[] = [
     file: 'adapters/fleet/fleet-member.ts',
     find: '[id, ...places.map(place => place.id)]',
     replace: '[id]',
-    test: { file: 'test/adapters/fleet/copies.test.ts', name: 'a response goes on with another node when its node ends' },
+    test: {
+      file: 'test/adapters/fleet/copies.test.ts',
+      name: 'a response goes on with another node when its node ends',
+    },
   },
   {
     promise: 'a silent node delays a block by a second',

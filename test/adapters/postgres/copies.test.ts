@@ -255,7 +255,10 @@ describe('copies in a fleet', needsPostgres, () => {
       const clock = new ManualClock()
       const found = await new PostgresPlaces(database).find(DAG.multihash, new Possessor(PUBLIC, clock))
       const place = { liveUntil: null, isRoot: true, owner: 0 }
-      expect(found).toEqual([{ ...place, node: 0 }, { ...place, node: NODES.indexOf(node) }])
+      expect(found).toEqual([
+        { ...place, node: 0 },
+        { ...place, node: NODES.indexOf(node) },
+      ])
       const payers = await here.egress.payersOf([hold], { now: NOW, month: 202_611 })
       expect(payers.map(({ accountId }) => accountId)).toEqual(['one'])
     })
