@@ -98,7 +98,8 @@ export class MemoryContent {
       ...dag
     }: NewRecord): string =>
       JSON.stringify([accountId, clusterId, expiresAt, name, originalName, customName, meta, owner, keyOf(dag)])
-    return this.live(now, row => told(row) === told(record))[0]
+    const wanted = told(record)
+    return this.live(now, row => row.accountId === record.accountId && told(row) === wanted)[0]
   }
 
   /** @param owner any owner unless given */
