@@ -319,6 +319,16 @@ export const visibilityPromises: readonly KeptPromise[] = [
     test: { file: 'test/gateway/source/sources.test.ts', name: 'content below a root of the network is never' },
   },
   {
+    promise: 'the console uploads for the readers that its user chooses',
+    file: 'adapters/console/page/content/target-fields.ts',
+    find: 'visibility: visibility || undefined',
+    replace: 'visibility: undefined',
+    test: {
+      file: 'test/adapters/console/page/private-pins.test.ts',
+      name: 'are uploaded, marked, filtered, published and hidden',
+    },
+  },
+  {
     promise: 'a list by visibility has the records that have just changed',
     file: 'src/storage/schema-search-names.ts',
     find: 'OLD.status <> NEW.status OR OLD.owner <> NEW.owner OR',

@@ -98,8 +98,9 @@ function policyOf(request: ApiRequest, prefix: string, gateway: string | null): 
     "default-src 'none'",
     `script-src ${own}`,
     `style-src ${own}`,
-    `img-src ${own} data:${content}`,
-    `connect-src ${origin}/api/v3/ ${origin}/admin/v1/ ${origin}/health ${own}${content}`,
+    // Private content, which the page has read with the credential, is an image at an address of its own.
+    `img-src ${own} data: blob:${content}`,
+    `connect-src ${origin}/api/v3/ ${origin}/admin/v1/ ${origin}/ipfs/ ${origin}/health ${own}${content}`,
     ...(gateway === null ? [] : [`frame-src${content}`]),
     "form-action 'none'",
     "frame-ancestors 'none'",

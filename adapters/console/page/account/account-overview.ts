@@ -1,4 +1,5 @@
 import { useEffect, useState } from 'preact/hooks'
+import { ANYWHERE, ReadersField } from '../content/target-fields.ts'
 import { html } from '../markup.ts'
 import { useSession } from '../session.ts'
 import { FieldProblem, InputField, submitting } from '../widgets/field.ts'
@@ -59,9 +60,11 @@ function Profile() {
   const { client, user, kind, refresh } = useSession()
   const [name, setName] = useState(user.name === user.email ? '' : user.name)
   const [email, setEmail] = useState(user.email)
+  const [target, setTarget] = useState(ANYWHERE)
   const { run, isBusy, error } = useAction()
   const submit = submitting(async () => {
-    const changes = { name: name.trim(), email: email === user.email ? undefined : email.trim() }
+    const defaultVisibility = target.visibility || undefined
+    const changes = { defaultVisibility, name: name.trim(), email: email === user.email ? undefined : email.trim() }
     if (!(await run(() => client.account.update(changes)))) return
     notify({ text: 'Profile saved' })
     refresh()
@@ -73,6 +76,7 @@ function Profile() {
       <${InputField} label="Email" type="email" value=${email} onInput=${setEmail}
         input=${{ autocomplete: 'email', required: true, readonly: kind === 'key' }}
         hint=${kind === 'key' ? 'Sign in with the password to change it.' : 'You sign in with it.'} />
+      <${ReadersField} label="Readers of new content" target=${target} onChange=${setTarget} />
       <${FieldProblem} text=${error} />
       <button disabled=${isBusy}>Save</button>
     </form>

@@ -5,7 +5,7 @@ import { notify } from '../widgets/notices.ts'
 import { shownBytes } from '../widgets/shown-values.ts'
 import { wordsFor } from '../words.ts'
 import { type Dropped, readChosen, readChosenFolder, readDropped } from './dropped.ts'
-import { ANYWHERE, TargetFields, targetOptions } from './target-fields.ts'
+import { ANYWHERE, ReadersField, TargetFields, targetOptions } from './target-fields.ts'
 import { UrlForm } from './url-form.ts' // feature: url-uploads
 
 export function AddContent() {
@@ -69,6 +69,7 @@ export function AddContent() {
       <input ref=${files} type="file" multiple hidden aria-label="Files" onChange=${chosen(readChosen)} />
       <input ref=${folder} type="file" webkitdirectory hidden aria-label="Folder" onChange=${chosen(readChosenFolder)} />
     </div>
+    <${ReadersField} target=${target} onChange=${setTarget} />
     ${/* feature: url-uploads */ html`<${UrlForm} target=${targetOptions(target)} />`}
     <details>
       <summary>Cluster and expiry</summary>

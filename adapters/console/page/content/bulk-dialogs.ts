@@ -1,6 +1,6 @@
 import { useState } from 'preact/hooks'
 import { shownText } from '../../../../src/domain/byte-text.ts'
-import { type Edit, isHoldfastError, type Job, type JobFilter } from '../../../client/index.ts'
+import { type Edit, isHoldfastError, type Job, type JobFilter, type Upload } from '../../../client/index.ts'
 import { html } from '../markup.ts'
 import { useSession } from '../session.ts'
 import { ConfirmDialog } from '../widgets/confirm-dialog.ts'
@@ -9,11 +9,12 @@ import { Choice, FieldProblem, InputField, submitting } from '../widgets/field.t
 import { instantIn, plural } from '../widgets/shown-values.ts'
 import { useAction } from '../widgets/use-load.ts'
 import { type Selection, selectedCount } from './selection.ts'
+import { READER_CHOICES } from './target-fields.ts'
 
 /** Maximum number of names in a dialog. */
 const MOST_NAMES = 5
 
-export type EditAction = 'rename' | 'timelock' | 'cluster'
+export type EditAction = 'rename' | 'timelock' | 'cluster' | 'visibility'
 
 interface BulkDialogProps {
   selection: Selection
@@ -81,6 +82,11 @@ export function EditSelected({
         html`<${Choice} label="Cluster" value=${fields.cluster} onInput=${set('cluster')}
           options=${[['', 'Choose…'], ...clusters.map(({ id, label }) => [id, `${label} (${id})`])]} />`
       }
+      ${
+        action === 'visibility' &&
+        html`<${Choice} label="Readers" value=${fields.visibility} onInput=${set('visibility')} options=${READER_CHOICES} />
+          <p>Copies that others have made of public content cannot be recalled.</p>`
+      }
       <p>This cannot be undone.</p>
       <${FieldProblem} text=${error} />
       <button class="primary" disabled=${isBusy}>${TITLES[action]} ${plural(expected, 'pin')}</button>
@@ -95,13 +101,20 @@ interface Fields {
   suffix: string
   ends: string
   cluster: string
+  visibility: string
 }
 
-const EMPTY: Fields = { find: '', replace: '', prefix: '', suffix: '', ends: '', cluster: '' }
-const TITLES = { rename: 'Rename', timelock: 'Set the end of', cluster: 'Move' } as const
+const EMPTY: Fields = { find: '', replace: '', prefix: '', suffix: '', ends: '', cluster: '', visibility: 'private' }
+const TITLES = {
+  rename: 'Rename',
+  timelock: 'Set the end of',
+  cluster: 'Move',
+  visibility: 'Set the readers of',
+} as const
 
-function editOf(action: EditAction, { find, replace, prefix, suffix, ends, cluster }: Fields): Edit {
+function editOf(action: EditAction, { find, replace, prefix, suffix, ends, cluster, visibility }: Fields): Edit {
   if (action === 'rename') return { rename: { find, replace, prefix, suffix } }
+  if (action === 'visibility') return { visibility: visibility as Upload['visibility'] }
   return action === 'cluster' ? { cluster } : { timelock: instantIn(ends) ?? null }
 }
 

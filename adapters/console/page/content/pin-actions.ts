@@ -7,6 +7,7 @@ import { ConfirmDialog } from '../widgets/confirm-dialog.ts'
 import { Dialog } from '../widgets/dialog.ts'
 import { FieldProblem, InputField, submitting } from '../widgets/field.ts'
 import { notify } from '../widgets/notices.ts'
+import { plural } from '../widgets/shown-values.ts'
 import { useAction } from '../widgets/use-load.ts'
 
 interface PinDialogProps {
@@ -43,6 +44,26 @@ export function RenameDialog({ pin: { uploadId, name: before, cid }, onClose, on
       <button class="primary" disabled=${isBusy}>Rename</button>
     </form>
   </${Dialog}>`
+}
+
+/** Asks before a record becomes public, or private if it is public. */
+export function VisibilityDialog({ pin, onClose, onDone }: Omit<PinDialogProps, 'pin'> & { pin: ListedUpload }) {
+  const { client } = useSession()
+  const { uploadId, name, clusterId, visibility } = pin
+  const wanted = visibility === 'private' ? 'public' : 'private'
+  const act = async (): Promise<void> => {
+    const { pending = 0 } = await client.pins.setVisibility(uploadId, wanted, { cluster: clusterId })
+    const slow = pending > 0 ? `: ${plural(pending, 'server')} may still serve it` : ''
+    notify({ text: `${shownText(name)} is now ${wanted}${slow}` })
+  }
+  return html`<${ConfirmDialog} title=${`Make ${shownText(name)} ${wanted}?`} label=${`Make it ${wanted}`}
+    onClose=${onClose} onDone=${onDone} act=${act}>
+    <p>${
+      wanted === 'public'
+        ? 'Anyone with its CID can then read it.'
+        : 'Then only this account can read it. Copies that others have made cannot be recalled.'
+    }</p>
+  </${ConfirmDialog}>`
 }
 
 /** Buttons that delete pins after a confirmation and return to the list. */

@@ -9,7 +9,15 @@ import { useLoad } from '../widgets/use-load.ts'
 
 const ROWS = 25
 
-export function PinFiles({ cid, url }: { cid: string; url: string }) {
+interface FilesProps {
+  cid: string
+  /** Null if no gateway serves the content. */
+  url: string | null
+  /** Called with the path of a file that the user wants. */
+  onFile?: (path: string) => void
+}
+
+export function PinFiles({ cid, url, onFile }: FilesProps) {
   const { client } = useSession()
   const [page, setPage] = useState(1)
   const { value, error } = useLoad(
@@ -24,7 +32,11 @@ export function PinFiles({ cid, url }: { cid: string; url: string }) {
       <thead><tr><th scope="col">Path</th><th scope="col" class="number">Size</th></tr></thead>
       <tbody>${value?.uploads.map(
         ({ path, cid, size }) => html`<tr key=${path}>
-          <td class="name"><a href=${address(path ?? cid)} target="_blank" rel="noopener">${shownText(path ?? cid)}</a></td>
+          <td class="name">${
+            url === null
+              ? html`<button class="plain" onClick=${() => onFile?.(path ?? '')}>${shownText(path ?? cid)}</button>`
+              : html`<a href=${address(path ?? cid)} target="_blank" rel="noopener">${shownText(path ?? cid)}</a>`
+          }</td>
           <td class="number">${shownBytes(size)}</td>
         </tr>`,
       )}</tbody>

@@ -4,7 +4,7 @@ import { routeTo } from '../page-route.ts'
 import { useSession } from '../session.ts'
 import { FieldProblem, InputField, submitting } from '../widgets/field.ts'
 import { useAction } from '../widgets/use-load.ts'
-import { ANYWHERE, TargetFields, targetOptions } from './target-fields.ts'
+import { ANYWHERE, ReadersField, TargetFields, targetOptions } from './target-fields.ts'
 
 export function PinForm() {
   const { client } = useSession()
@@ -31,6 +31,7 @@ export function PinForm() {
       <${InputField} label="CID" value=${cid} onInput=${setCid} input=${{ required: true, spellcheck: false, autocomplete: 'off' }}
         hint="CID or ipfs:// address of content on the network." />
       <${InputField} label="Name" value=${name} onInput=${setName} hint="Name in the list. Optional." />
+      <${ReadersField} target=${target} onChange=${setTarget} />
       <details>
         <summary>Cluster, expiry and providers</summary>
         <${TargetFields} target=${target} onChange=${setTarget} />

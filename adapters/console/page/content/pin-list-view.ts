@@ -4,7 +4,7 @@ import type { ListedUpload, ListOptions, PinState, Upload } from '../../../clien
 import { html } from '../markup.ts'
 import { routeTo } from '../page-route.ts'
 import { useSession } from '../session.ts'
-import { StateBadge } from '../widgets/badge.ts'
+import { PrivateBadge, StateBadge } from '../widgets/badge.ts'
 import { Choice, FieldProblem } from '../widgets/field.ts'
 import { Pager } from '../widgets/pager.ts'
 import { formatAge, formatInstant, shortCid, shownBytes, shownCount } from '../widgets/shown-values.ts'
@@ -14,6 +14,7 @@ import { RowMenu } from './row-menu.ts'
 import { SelectionBar } from './selection-bar.ts'
 import { SelectAll, SelectRow } from './selection-boxes.ts'
 import { SortHead } from './sort-head.ts'
+import { READER_CHOICES } from './target-fields.ts'
 import { type Selecting, useSelection } from './use-selection.ts'
 
 /** An empty value means no filter. */
@@ -22,10 +23,11 @@ interface Filter {
   status: string
   type: string
   ends: string
+  readers: string
   sort: string
 }
 
-const EVERYTHING: Filter = { q: '', status: '', type: '', ends: '', sort: 'newest' }
+const EVERYTHING: Filter = { q: '', status: '', type: '', ends: '', readers: '', sort: 'newest' }
 const PAGE_SIZES = ['25', '100', '1000']
 /** Pause in typing after which the search starts. */
 const TYPING_MS = 250
@@ -108,6 +110,7 @@ function Filters({ filter, onChange }: { filter: Filter; onChange: (changed: Par
       ['', 'All'],
       ['true', 'With an end'],
     ]} />
+    <${Choice} label="Readers" value=${filter.readers} onInput=${(readers: string) => onChange({ readers })} options=${[['', 'All'], ...READER_CHOICES]} />
     <${Choice} label="Order" value=${filter.sort} onInput=${(sort: string) => onChange({ sort })} options=${[
       ['newest', 'Newest first'],
       ['oldest', 'Oldest first'],
@@ -163,7 +166,7 @@ interface RowProps {
 }
 
 function Row({ row, now, selecting, onChanged }: RowProps) {
-  const { cid, clusterId, name, size, status, type, createdAt, expiresAt } = row
+  const { cid, clusterId, name, size, status, type, visibility, createdAt, expiresAt } = row
   const kind = type === 'directory' ? 'Folder' : type === 'pin' ? 'By CID' : 'File'
   return html`<tr>
     <${SelectRow} row=${row} selecting=${selecting} />
@@ -171,7 +174,7 @@ function Row({ row, now, selecting, onChanged }: RowProps) {
       <a href=${routeTo(['pin', cid], { cluster: clusterId })}>${name === cid ? shortCid(cid) : shownText(name)}</a>
       <span class="under">${kind} · <code>${shortCid(cid)}</code>${
         expiresAt !== null && html` · <span title=${formatInstant(expiresAt)}>ends ${formatAge(expiresAt, now)}</span>`
-      }</span>
+      }${visibility === 'private' && html` <${PrivateBadge} />`}</span>
     </td>
     <td class="state"><${StateBadge} state=${status} /></td>
     <td class="number">${shownBytes(size)}</td>
@@ -191,17 +194,18 @@ function usePaused(filter: Filter): Filter {
   return paused
 }
 
-function isNarrow({ q, status, type, ends }: Filter): boolean {
-  return [q, status, type, ends].some(value => value !== '')
+function isNarrow({ q, status, type, ends, readers }: Filter): boolean {
+  return [q, status, type, ends, readers].some(value => value !== '')
 }
 
-function optionsOf({ q, status, type, ends, sort }: Filter): ListOptions {
+function optionsOf({ q, status, type, ends, readers, sort }: Filter): ListOptions {
   const wanted = q.trim()
   return {
     ...(isCid(wanted) ? { cid: wanted } : { q: wanted || undefined }),
     status: status === '' ? undefined : (status.split(',') as PinState[]),
     type: type === '' ? undefined : (type as Upload['type']),
     expiring: ends === 'true',
+    visibility: (readers || undefined) as ListOptions['visibility'],
     sort: sort as ListOptions['sort'],
   }
 }

@@ -4,9 +4,10 @@ import type { ListedUpload, Status } from '../../../client/index.ts'
 import { html } from '../markup.ts'
 import { routeTo } from '../page-route.ts'
 import { contentUrl, useSession } from '../session.ts'
-import { StateBadge } from '../widgets/badge.ts'
+import { PrivateBadge, StateBadge } from '../widgets/badge.ts'
 import { CopyButton } from '../widgets/copy-button.ts'
 import { FieldProblem } from '../widgets/field.ts'
+import { lazily } from '../widgets/lazily.ts'
 import { formatAge, formatInstant, plural, shortCid, shownBytes } from '../widgets/shown-values.ts'
 import { useLoad } from '../widgets/use-load.ts'
 import { useNow } from '../widgets/use-now.ts'
@@ -23,6 +24,8 @@ import { PinRecords } from './pin-records.ts'
 const LOOK_MS = 1_500
 const LATER_LOOK_MS = 10_000
 const MOST_RECORDS = 100
+
+const OwnContents = lazily(() => import('./own-content.ts').then(({ OwnContents }) => OwnContents))
 
 export function PinView({ cid, cluster }: { cid: string; cluster: string | undefined }) {
   const { client } = useSession()
@@ -68,14 +71,16 @@ function Pin({ status, records, onChanged }: PinProps) {
   const isPinned = status.status === 'pinned'
   const download = `${url}?download=true&filename=${encodeURIComponent(name)}`
   const isFolder = status.type === 'directory'
+  const isPrivate = record?.visibility === 'private'
   return html`<div class="stack">
     <div class="title">
       <h1>${name === cid ? shortCid(cid) : shownText(name)}</h1>
-      <${StateBadge} state=${status.status} />
+      <${StateBadge} state=${status.status} /> ${isPrivate && html`<${PrivateBadge} />`}
     </div>
     <div class="buttons">
       ${
         isPinned &&
+        !isPrivate &&
         html`<a class="button primary" href=${url} target="_blank" rel="noopener">Open</a>
           ${
             isFolder
@@ -92,7 +97,7 @@ function Pin({ status, records, onChanged }: PinProps) {
       ${!isPinned && html`<${Progress} status=${status} />`}
       <${Facts} status=${status} record=${record} url=${url} />
     </section>
-    ${isPinned && html`<${PinContents} status=${status} url=${url} />`}
+    ${isPinned && (isPrivate ? html`<${OwnContents} status=${status} />` : html`<${PinContents} status=${status} url=${url} />`)}
     <${Allocations} status=${status} />
     <${PinRecords} status=${status} records=${records} onChanged=${onChanged} />
     <${PinMeta} key=${status.uploadId} uploadId=${status.uploadId} meta=${status.meta} onDone=${onChanged} />
@@ -122,10 +127,12 @@ function Facts({ status, record, url }: { status: Status; record: ListedUpload |
   const sizes = whole === shownBytes(size) ? whole : `${shownBytes(size)}, ${whole} with structure`
   const facts: Array<[string, unknown]> = [
     ['CID', html`<code>${cid}</code> <${CopyButton} text=${cid} what="CID" />`],
-    [
-      'Address',
-      html`<a href=${url} target="_blank" rel="noopener">${url}</a> <${CopyButton} text=${url} what="Address" />`,
-    ],
+    record?.visibility === 'private'
+      ? ['Readers', 'Only this account']
+      : [
+          'Address',
+          html`<a href=${url} target="_blank" rel="noopener">${url}</a> <${CopyButton} text=${url} what="Address" />`,
+        ],
     ['Kind', kind],
     ['Size', `${sizes}, in ${plural(blocks, 'block')}`],
     ['Cluster', html`<code>${clusterId}</code>`],

@@ -16,15 +16,20 @@ const KINDS: ReadonlyArray<readonly [type: RegExp, kind: Kind]> = [
   [/^text\/(plain|css|javascript)$|^application\/json$/, 'text'],
 ]
 /** Maximum size of content that the browser has to load as a whole. */
-const MOST_BYTES = 20_000_000
+export const MOST_BYTES = 20_000_000
 const STREAMED: readonly (Kind | undefined)[] = ['video', 'audio']
+
+/** Returns how to show a media type, or undefined without a preview. */
+export function previewKind(mediaType: string): Kind | undefined {
+  return KINDS.find(([type]) => type.test(mediaType))?.[1]
+}
 
 /** Shows a file in a frame of the gateway's origin, without scripts, a referrer or access to this page. */
 export function Preview({ url, name }: { url: string; name: string }) {
   const { value: head, error } = useLoad(signal => gatewayHead(url, signal), [url])
   if (error !== null) return html`<${FieldProblem} text=${error} />`
   if (head === undefined) return html`<p class="empty" role="status">Loading…</p>`
-  const kind = KINDS.find(([type]) => type.test(head.type))?.[1]
+  const kind = previewKind(head.type)
   const words = head.isFolder
     ? 'This is a folder. Open its page to see the files.'
     : kind === undefined

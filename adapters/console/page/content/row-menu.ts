@@ -5,10 +5,10 @@ import { html } from '../markup.ts'
 import { contentUrl, useSession } from '../session.ts'
 import { copyText } from '../widgets/copy-button.ts'
 import { contentAt } from './gateway-content.ts'
-import { DeleteDialog, RenameDialog } from './pin-actions.ts'
+import { DeleteDialog, RenameDialog, VisibilityDialog } from './pin-actions.ts'
 import { PreviewDialog } from './preview.ts'
 
-type Asked = 'preview' | 'rename' | 'delete'
+type Asked = 'preview' | 'rename' | 'readers' | 'delete'
 
 /** Texts of a content that the menu copies: label, and text. The URL is null if no gateway serves the content. */
 function copies(cid: string, url: string | null): ReadonlyArray<readonly [what: string, text: string]> {
@@ -28,8 +28,8 @@ export function RowMenu({ row, onChanged }: { row: ListedUpload; onChanged: () =
   const id = useId()
   const opener = useRef<HTMLButtonElement>(null)
   const menu = useRef<HTMLDivElement>(null)
-  const { cid, clusterId, name, status } = row
-  const url = row.visibility === 'private' ? null : contentUrl(session, cid, clusterId)
+  const { cid, clusterId, name, status, visibility } = row
+  const url = visibility === 'private' ? null : contentUrl(session, cid, clusterId)
   useLayoutEffect(() => {
     const [shown, below] = [menu.current, opener.current]
     if (!isOpen || shown === null || below === null) return
@@ -63,7 +63,8 @@ export function RowMenu({ row, onChanged }: { row: ListedUpload; onChanged: () =
           ${hasPreview && button('Preview', () => setAsked('preview'))}
           ${isServed && html`<a class="button plain" href=${url} target="_blank" rel="noopener">Open</a>`}
           ${copies(cid, url).map(([what, text]) => button(`Copy ${what}`, () => void copyText(text, what)))}
-          ${button('Rename', () => setAsked('rename'))} ${button('Delete', () => setAsked('delete'), 'danger')}
+          ${button('Rename', () => setAsked('rename'))}
+          ${button(`Make ${visibility === 'private' ? 'public' : 'private'}…`, () => setAsked('readers'))} ${button('Delete', () => setAsked('delete'), 'danger')}
         </div>`
       }
     </div>
@@ -74,6 +75,7 @@ export function RowMenu({ row, onChanged }: { row: ListedUpload; onChanged: () =
         url=${contentAt(gateway, cid, [], name === cid ? {} : { filename: name })} />`
     }
     ${asked === 'rename' && html`<${RenameDialog} pin=${row} onClose=${close} onDone=${done} />`}
+    ${asked === 'readers' && html`<${VisibilityDialog} pin=${row} onClose=${close} onDone=${done} />`}
     ${asked === 'delete' && html`<${DeleteDialog} pin=${row} cluster=${clusterId} onClose=${close} onDone=${done} />`}
   </div>`
 }

@@ -56,7 +56,7 @@ export function SelectionBar({ selecting, options, total }: SelectionBarProps) {
       }
       <button class="plain small" onClick=${clear}>Clear</button>
       ${act('rename', 'Rename…')} ${user.planDetails.timelock && act('timelock', 'Set end…')}
-      ${clusters.length > 1 && act('cluster', 'Move…')} ${act('delete', 'Delete…', 'danger')}
+      ${clusters.length > 1 && act('cluster', 'Move…')} ${act('visibility', 'Readers…')} ${act('delete', 'Delete…', 'danger')}
     </div>
     <${FieldProblem} text=${error} />
     ${

@@ -144,6 +144,12 @@ describe('every task of the console by keyboard alone', { ...inBrowser, timeout:
         await keys.use('Rename 1 pin')
         await changed(page, '1 pin renamed')
         await page.getByRole('link', { name: 'my keys.txt.old' }).waitFor()
+        // The notice covers the bar.
+        await page.getByText('keys.txt.old is deleted').waitFor({ state: 'hidden' })
+        await keys.use('Select my keys.txt.old', 'Space')
+        await keys.use('Readers…')
+        await keys.use('Set the readers of 1 pin')
+        await page.getByRole('row').filter({ hasText: 'Private' }).waitFor()
         await keys.use('Select my keys.txt.old', 'Space')
         await keys.use('Move…')
         await keys.use('Cluster', 'ArrowDown', 'ArrowDown')
