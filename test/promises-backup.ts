@@ -68,9 +68,16 @@ export const backupPromises: readonly KeptPromise[] = [
   {
     promise: 'what a backup of 0.2.0 has is trusted for nothing',
     file: 'src/backup/back-up.ts',
-    find: "return previous?.format === 'holdfast-backup-2' && (",
+    find: "return previous !== null && previous.format !== 'holdfast-backup-1' && (",
     replace: 'return previous !== null && (',
     test: { file: mending, name: 'is continued by its node, which reads and repairs all of it' },
+  },
+  {
+    promise: 'a version before private content restores none',
+    file: 'src/backup/back-up.ts',
+    find: "(await hasPrivate(copy)) ? 'holdfast-backup-3' : 'holdfast-backup-2'",
+    replace: "'holdfast-backup-2'",
+    test: { file: 'test/backup/backup.test.ts', name: 'of private content has a format' },
   },
   {
     promise: 'an empty node does not replace the backup of another',

@@ -14,7 +14,7 @@ import { BlockCopies, type CopiedBlocks, removeUnlisted } from './block-copies.t
 import { claimKeys, type KeyFiles, storeKeys } from './key-directory.ts'
 import { type AnyManifest, MANIFEST, type Manifest, manifestPath, measure, readManifest } from './manifest.ts'
 import { Pace } from './pace.ts'
-import { checkSameNode, countRoots } from './same-node.ts'
+import { checkSameNode, countRoots, hasPrivate } from './same-node.ts'
 import { UnfinishedRuns } from './unfinished.ts'
 
 /** The parts of an engine that a backup reads. */
@@ -180,7 +180,7 @@ class Run {
       })
       const copied = await this.#copyBlocks(previous, copy, last)
       const manifest: Manifest = {
-        format: 'holdfast-backup-2',
+        format: (await hasPrivate(copy)) ? 'holdfast-backup-3' : 'holdfast-backup-2',
         version: VERSION,
         createdAt: new Date(createdAt).toISOString(),
         node: copy.node() ?? '',
@@ -261,7 +261,7 @@ function lastManifest(directory: string, force: boolean): Promise<AnyManifest | 
 }
 
 function sequenceOf(manifest: AnyManifest | null): number {
-  return manifest?.format === 'holdfast-backup-2' ? manifest.sequence : 0
+  return manifest === null || manifest.format === 'holdfast-backup-1' ? 0 : manifest.sequence
 }
 
 /**
@@ -269,14 +269,14 @@ function sequenceOf(manifest: AnyManifest | null): number {
  * check has found damage.
  */
 function trustsUnchanged(previous: AnyManifest | null): boolean {
-  return previous?.format === 'holdfast-backup-2' && (previous.lastFullRead?.damaged ?? 0) === 0
+  return previous !== null && previous.format !== 'holdfast-backup-1' && (previous.lastFullRead?.damaged ?? 0) === 0
 }
 
 /** This run has read all blocks if the previous backup is not trusted. */
 function fullReadBy(previous: AnyManifest | null, createdAt: number): Manifest['lastFullRead'] {
   if (previous === null) return null
   if (!trustsUnchanged(previous)) return { at: new Date(createdAt).toISOString(), damaged: 0 }
-  return previous.format === 'holdfast-backup-2' ? previous.lastFullRead : null
+  return previous.format === 'holdfast-backup-1' ? null : previous.lastFullRead
 }
 
 /** Opens the database of the previous backup. Returns null if it is damaged. */

@@ -66,7 +66,7 @@ export async function checkedBackup(options: CheckBackupOptions): Promise<Checke
     if (manifest === null) throw unusable(directory, 'its manifest is gone')
     const startedAt = systemClock.now()
     const checked = await new Check(directory, manifest, options).run()
-    if (unlock !== null && manifest.format === 'holdfast-backup-2') {
+    if (unlock !== null && manifest.format !== 'holdfast-backup-1') {
       const lastFullRead = { at: new Date(startedAt).toISOString(), damaged: checked.problemCount }
       await replaceFile(manifestPath(directory), `${JSON.stringify({ ...manifest, lastFullRead }, null, 2)}\n`)
     }

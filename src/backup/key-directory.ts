@@ -101,7 +101,7 @@ export async function keyProblems(
 
 /** Replaces key files of a backup. Copies only files of the data directory whose hashes match the manifest. */
 export async function repairKeys(directory: string, manifest: AnyManifest, dataDir: string): Promise<void> {
-  const hashes = manifest.format === 'holdfast-backup-2' ? manifest.keys.files : {}
+  const hashes = manifest.format === 'holdfast-backup-1' ? {} : manifest.keys.files
   await mkdir(directory, { recursive: true, mode: OWNERS_DIRECTORY })
   for (const name of [DATA_KEY, SECRETS]) {
     const text = await textOf(join(dataDir, name))
@@ -110,7 +110,7 @@ export async function repairKeys(directory: string, manifest: AnyManifest, dataD
 }
 
 export function keyDirectory(directory: string, manifest: AnyManifest): string {
-  const external = manifest.format === 'holdfast-backup-2' ? manifest.keys.directory : null
+  const external = manifest.format === 'holdfast-backup-1' ? null : manifest.keys.directory
   return external ?? join(directory, 'keys')
 }
 

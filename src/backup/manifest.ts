@@ -38,7 +38,8 @@ const first = Type.Object({ ...common, format: Type.Literal('holdfast-backup-1')
 
 const second = Type.Object({
   ...common,
-  format: Type.Literal('holdfast-backup-2'),
+  /** The third format is that of a backup with private content, which version 0.3.0 would serve to everybody. */
+  format: Type.Union([Type.Literal('holdfast-backup-2'), Type.Literal('holdfast-backup-3')]),
   node: Type.String(),
   /** Incremented by each backup into the same directory. */
   sequence: count,

@@ -44,6 +44,19 @@ function refusal(directory: string, reason: string): HoldfastError {
   return new HoldfastError('CONFLICT', `the backup in ${directory} ${reason}: ${remedy}`)
 }
 
+/** Returns whether a copy of this version has private content, or waits for some. */
+export async function hasPrivate(copy: CopiedLedger): Promise<boolean> {
+  if (copy.awaitsPrivate()) return true
+  for (let after = 0; ; ) {
+    const batch = copy.ownersAfter(after, BATCH)
+    const end = batch.at(-1)
+    if (end === undefined) return false
+    after = end.id
+    if (batch.some(({ owner }) => owner !== 0)) return true
+    if (turnSpent()) await nextTurn()
+  }
+}
+
 export async function countRoots(ledger: CopiedLedger, at: number): Promise<number> {
   let count = 0
   for (let after = 0; ; ) {

@@ -73,6 +73,16 @@ export class CopiedLedger {
     return this.#keptExternally.get(blockId) !== undefined
   }
 
+  /** Returns whether a fetch is for an account. */
+  awaitsPrivate(): boolean {
+    return this.#database.prepare('SELECT 1 FROM fetches WHERE owner <> 0 LIMIT 1').get() !== undefined
+  }
+
+  ownersAfter(id: number, limit: number): Array<{ id: number; owner: number }> {
+    const text = "SELECT id, owner FROM roots WHERE id > ? AND state <> 'dropped' ORDER BY id LIMIT ?"
+    return this.#database.prepare<[number, number], { id: number; owner: number }>(text).all(id, limit)
+  }
+
   completeAfter(id: number, limit: number): CopiedRoot[] {
     this.#completeAfter ??= this.#database.prepare(`
       SELECT id, live_until AS liveUntil FROM roots WHERE id > ? AND state = 'complete' ORDER BY id LIMIT ?`)

@@ -94,6 +94,27 @@ describe('a backup', () => {
     })
   })
 
+  test('of private content has a format that earlier versions refuse', async () => {
+    await withBackups(async ({ engine, account, clock }, backup, dir) => {
+      const formatOf = async (): Promise<string> => {
+        clock.advance(1_000)
+        await engine.backup(backup)
+        return JSON.parse(await readFile(join(backup, 'manifest.json'), 'utf8')).format
+      }
+      expect(await formatOf()).toBe('holdfast-backup-2')
+      const { record } = await engine.pins.upload('closed', { account, visibility: 'private' })
+      expect(await formatOf()).toBe('holdfast-backup-3')
+      expect(await formatOf()).toBe('holdfast-backup-3')
+      expect(await checkBackup({ backup })).toMatchObject({ problems: [] })
+      await withRestored({ backup, dataDir: join(dir, 'restored') }, async restored => {
+        expect((await viaGateway(restored, `/ipfs/${record.cid}`)).status).toBe(404)
+        expect((await restored.content.read({ cid: record.cid, account })).size).toBe(6)
+      })
+      await engine.pins.setVisibility({ account, uploadId: record.uploadId, visibility: 'public' })
+      expect(await formatOf()).toBe('holdfast-backup-2')
+    })
+  })
+
   test('counts small blocks, whose bytes are in the database', async () => {
     await withBackups(async (test, backup, dir) => {
       await fill(test, 'first', { sizes: [100, 200] })
