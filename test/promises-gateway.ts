@@ -1085,8 +1085,8 @@ export const gatewayPromises: readonly KeptPromise[] = [
   {
     promise: 'error pages count for no account',
     file: 'src/gateway/gateway.ts',
-    find: '      const payers = await payersOf(blocks)\n',
-    replace: '      const payers = await payersOf(blocks)\n      paid.blocks = blocks\n',
+    find: '      const payers = await payersOf(opened)\n',
+    replace: '      const payers = await payersOf(opened)\n      paid.blocks = blocks\n',
     test: { file: egress, name: 'traffic of all threads counts' },
   },
   {
@@ -1099,7 +1099,7 @@ export const gatewayPromises: readonly KeptPromise[] = [
   {
     promise: 'a plan limits what the gateway sends in a month',
     file: 'src/gateway/gateway.ts',
-    find: 'return cap === null || paid === null ? null : cap.payersOf(paid)',
+    find: 'return cap === null || paid === null ? null : cap.payersOf(paid, isOwn)',
     replace: 'return null',
     test: { file: egress, name: 'content beyond its plan is 429' },
   },

@@ -329,6 +329,20 @@ export const visibilityPromises: readonly KeptPromise[] = [
     },
   },
   {
+    promise: 'a private holder changes nobody’s limit of traffic',
+    file: 'src/gateway/policy/egress-cap.ts',
+    find: 'isOwn ? `${content.cid} ${content.rootId}` : content.cid.toString()',
+    replace: 'isOwn ? content.cid.toString() : content.cid.toString()',
+    test: { file: 'test/gateway/egress.test.ts', name: 'an account pays for reads of its private content' },
+  },
+  {
+    promise: 'an account pays for reads of its own content',
+    file: 'src/ledger/held-roots.ts',
+    find: 'return place === undefined ? this.open(multihash, now) : placeOf(',
+    replace: 'return place !== undefined ? this.open(multihash, now) : placeOf(',
+    test: { file: 'test/gateway/egress.test.ts', name: 'an account pays for reads of its private content' },
+  },
+  {
     promise: 'a list by visibility has the records that have just changed',
     file: 'src/storage/schema-search-names.ts',
     find: 'OLD.status <> NEW.status OR OLD.owner <> NEW.owner OR',

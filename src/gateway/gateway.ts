@@ -31,7 +31,7 @@ import { respond } from './representations/respond.ts'
 import { type ApartGateway, withDocumentsApart } from './site/documents-apart.ts'
 import { siteRoute } from './site/routing.ts'
 import { isSiteMatter, siteResponse } from './site/site-rules.ts'
-import { OWN_HEADERS, type OwnerOf, openFor } from './source/own-reader.ts'
+import { type Opened, OWN_HEADERS, type OwnerOf, openFor } from './source/own-reader.ts'
 import type { ContentOrigin, RequestBlocks } from './source/request-blocks.ts'
 import { resolve, resolveForms } from './source/resolver.ts'
 import { type ArrivalOf, RootOpener } from './source/root-opener.ts'
@@ -152,7 +152,7 @@ export function createGateway(dependencies: GatewayDependencies): ApiHandler {
         ? openFor(ownerOf, opener, request, routed.path)
         : opener.open(request, routed.path).then(open => ({ blocks: open, isOwn: false })))
       blocks = opened.blocks
-      const payers = await payersOf(blocks)
+      const payers = await payersOf(opened)
       const served = await serve(request, routed.path, query, blocks, choice)
       const response = opened.isOwn ? { ...served, headers: { ...served.headers, ...OWN_HEADERS } } : served
       let charge: EgressCharge | null = null
@@ -161,7 +161,7 @@ export function createGateway(dependencies: GatewayDependencies): ApiHandler {
       const held = await heldResponse(request, response, holding)
       try {
         // The begin of a response has opened the content below an identity root.
-        charge = (payers ?? (await payersOf(blocks)))?.begin(lengthOf(request, response)) ?? null
+        charge = (payers ?? (await payersOf(opened)))?.begin(lengthOf(request, response)) ?? null
       } catch (error) {
         if (held.body instanceof StreamBody) await held.body.return()
         throw error
@@ -175,8 +175,8 @@ export function createGateway(dependencies: GatewayDependencies): ApiHandler {
   }
 
   /** Returns null if no limit applies. */
-  async function payersOf({ paid }: RequestBlocks): Promise<Payers | null> {
-    return cap === null || paid === null ? null : cap.payersOf(paid)
+  async function payersOf({ blocks: { paid }, isOwn }: Opened): Promise<Payers | null> {
+    return cap === null || paid === null ? null : cap.payersOf(paid, isOwn)
   }
 
   async function serve(

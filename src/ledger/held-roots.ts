@@ -56,15 +56,13 @@ export class HeldRoots {
   }
 
   /**
-   * Locates a block for an account: as {@link open}, and otherwise by a live root of the account. A takedown applies to
-   * the account, too.
+   * Locates a block for an account: by a live root of the account, so that the account pays for it, and otherwise as
+   * {@link open}. A takedown applies to the account, too.
    */
   own(multihash: Uint8Array, now: number, owner: number): HeldPlace | RefusalStatus | null {
-    const open = this.open(multihash, now)
-    const isOpen = open !== null && typeof open === 'object'
-    if (owner === PUBLIC || isOpen) return open
+    if (owner === PUBLIC) return this.open(multihash, now)
     const place = this.#roots.findOpen(multihash, now, owner)[0] ?? this.#blocks.open.findOwn(multihash, now, owner)
-    return place === undefined ? open : placeOf(place, !this.#external.has(place.backendId))
+    return place === undefined ? this.open(multihash, now) : placeOf(place, !this.#external.has(place.backendId))
   }
 
   /** Returns whether a live root of the possessor's own has a block, by a way without a takedown. */
@@ -76,10 +74,11 @@ export class HeldRoots {
   }
 
   /**
-   * Returns live roots that make a block public: `rootId`, the roots with this multihash, then the oldest others. Their
-   * accounts may pay for the block.
+   * Returns live roots whose accounts may pay for a block. For a private root only that root. Otherwise the roots that
+   * make the block public: `rootId`, the roots with this multihash, then the oldest others.
    */
-  openRoots(multihash: Uint8Array, rootId: number, now: number, limit: number): number[] {
+  payingRoots(multihash: Uint8Array, rootId: number, now: number, limit: number): number[] {
+    if ((this.#roots.get(rootId)?.owner ?? PUBLIC) !== PUBLIC) return [rootId]
     const own = this.#roots.findOpen(multihash, now).map(root => root.rootId)
     const others = this.#blocks.open.rootsOf(multihash, now, limit)
     return [...new Set([rootId, ...own, ...others])].slice(0, limit)

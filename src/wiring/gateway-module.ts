@@ -91,7 +91,7 @@ export function makeGateway(setup: Setup, below: Below) {
   const { plans } = below.access
   const mostOf = (plan: string) => plans.get(plan).maxEgressBytes
   const rootsOf = ({ cid, rootId }: PaidContent) =>
-    below.storage.heldRoots.openRoots(cid.multihash.bytes, rootId, clock.now(), PAYING_ROOTS)
+    below.storage.heldRoots.payingRoots(cid.multihash.bytes, rootId, clock.now(), PAYING_ROOTS)
   const egress = new Egress({ store: catalogue.egress, holdOf, rootsOf, mostOf, clock, logger, metrics })
   const isCapped = plans.names().some(plan => mostOf(plan) !== null)
   const cap = isCapped ? new EgressCap(clock, content => egress.payersOf(content)) : null

@@ -139,7 +139,7 @@ describe('a block that nobody sent', () => {
         parts.held.open(bytes, parts.clock.now()) !== null,
       ]
       await stored(parts, small, OWN)
-      expect(parts.held.openRoots(bytes, 0, parts.clock.now(), 9)).toEqual([0])
+      expect(parts.held.payingRoots(bytes, 0, parts.clock.now(), 9)).toEqual([0])
       parts.database.prepare('DELETE FROM root_blocks').run()
       expect([seen(OWN), seen(OTHERS)]).toEqual([
         [true, false],

@@ -304,6 +304,24 @@ async function givesBack({ engine, newAccount }: TestEngine): Promise<void> {
   expect(await statusOf(engine, 'GET', path)).toBe(200)
 }
 
+/** The private content of an account is that of a stranger's public record, whose account has spent its limit. */
+async function paysForItsOwnReads({ engine, account, newAccount }: TestEngine): Promise<void> {
+  const spent = await newAccount('limited')
+  const path = `/ipfs/${(await engine.pins.upload(CONTENT, { account: spent })).record.cid}`
+  await engine.pins.upload(CONTENT, { account, visibility: 'private' })
+  const { secret } = await engine.keys.create(account, { name: 'own', scopes: ['files:read'] })
+  const ask = async (headers: Record<string, string> = {}): Promise<number> => {
+    const response = await engine.gateway(apiRequest('GET', path, headers))
+    await readBody(response)
+    return response.status
+  }
+  const own = { authorization: `Bearer ${secret}` }
+  expect(await ask(own)).toBe(200)
+  expect([await ask(), await ask(), await ask()]).toEqual([200, 200, 429])
+  // The private holder has no limit, but pays only for its own reads.
+  expect([await ask(own), await ask()]).toEqual([200, 429])
+}
+
 async function paysBelowIdentityRoots({ engine, newAccount }: TestEngine): Promise<void> {
   await engine.pins.upload(CONTENT, { account: await newAccount('limited') })
   const unixfs = new UnixFS({ type: 'directory' }).marshal()
@@ -339,6 +357,7 @@ const CAPS: ReadonlyArray<[string, (engine: TestEngine) => Promise<void>]> = [
   ['a response gives back the bytes that it did not send', givesBack],
   ['a thread that ends gives back what it has reserved', releasesWhatAThreadTook],
   ['content below an identity root is paid as without it', paysBelowIdentityRoots],
+  ['an account pays for reads of its private content, and for no others', paysForItsOwnReads],
 ]
 
 test.each(CAPS)('with SQLite, %s', async (_, run) => {

@@ -50,25 +50,27 @@ export class EgressCap {
     this.#holder = holder
   }
 
-  /** @throws HoldfastError `RATE_LIMIT` if all accounts that may pay have sent the bytes of their plans */
-  async payersOf(content: PaidContent): Promise<Payers> {
-    const payers = await this.#payersOf(content)
+  /**
+   * @param isOwn true for a read by an account of its own content, which the account pays
+   * @throws HoldfastError `RATE_LIMIT` if all accounts that may pay have sent the bytes of their plans
+   */
+  async payersOf(content: PaidContent, isOwn = false): Promise<Payers> {
+    const payers = await this.#payersOf(content, isOwn ? `${content.cid} ${content.rootId}` : content.cid.toString())
     const found = new Payers(content, { payers: payers ?? [], holder: this.#holder, spent: () => this.#spent() })
     found.check()
     return found
   }
 
-  #payersOf(content: PaidContent): Promise<readonly Payer[] | null> {
-    const cid = content.cid.toString()
+  #payersOf(content: PaidContent, key: string): Promise<readonly Payer[] | null> {
     const now = this.#clock.now()
-    const known = this.#known.get(cid)
+    const known = this.#known.get(key)
     if (known !== undefined && now - known.at < FRESH_MS) return known.payers
     // Inserted last, so that the first entry is the oldest.
-    this.#known.delete(cid)
+    this.#known.delete(key)
     const oldest = this.#known.size >= MOST_CIDS ? this.#known.keys().next().value : undefined
     if (oldest !== undefined) this.#known.delete(oldest)
     const payers = this.#ask(content)
-    this.#known.set(cid, { at: now, payers })
+    this.#known.set(key, { at: now, payers })
     return payers
   }
 
