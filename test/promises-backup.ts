@@ -77,7 +77,7 @@ export const backupPromises: readonly KeptPromise[] = [
     file: 'src/backup/back-up.ts',
     find: "(await hasPrivate(copy)) ? 'holdfast-backup-3' : 'holdfast-backup-2'",
     replace: "'holdfast-backup-2'",
-    test: { file: 'test/backup/backup.test.ts', name: 'of private content has a format' },
+    test: { file: 'test/backup/backup.test.ts', name: 'has a format that earlier versions refuse' },
   },
   {
     promise: 'an empty node does not replace the backup of another',

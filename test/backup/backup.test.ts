@@ -94,7 +94,7 @@ describe('a backup', () => {
     })
   })
 
-  test('of private content has a format that earlier versions refuse', async () => {
+  test('has a format that earlier versions refuse, if content is private', async () => {
     await withBackups(async ({ engine, account, clock }, backup, dir) => {
       const formatOf = async (): Promise<string> => {
         clock.advance(1_000)
