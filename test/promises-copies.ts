@@ -2,6 +2,7 @@ import type { KeptPromise } from './promises.ts'
 import { hasPostgres } from './support/postgres-server.ts'
 
 const copies = (name: string) => ({ file: 'test/adapters/postgres/copies.test.ts', name })
+const freed = (name: string) => ({ file: 'test/adapters/postgres/freed-copies.test.ts', name })
 const schema = 'adapters/postgres/schema-copies.ts'
 
 const promises: readonly KeptPromise[] = [
@@ -122,6 +123,86 @@ const promises: readonly KeptPromise[] = [
     find: "ARRAY['surplus', 'going'] ELSE",
     replace: "ARRAY['going'] ELSE",
     test: copies('a copy that no set wants becomes surplus, and is wanted again'),
+  },
+  {
+    promise: 'a copy goes only after the others have said that they have it',
+    file: 'adapters/postgres/freed-copies.ts',
+    find: 'sound.some(place => place.node',
+    replace: 'true || sound.some(place => place.node',
+    test: freed('stays if a node that is counted on lacks it'),
+  },
+  {
+    promise: 'two surplus copies do not count on each other',
+    file: 'adapters/postgres/freed-copies.ts',
+    find: "AND copies.state = 'have' AND nodes.state",
+    replace: "AND copies.state <> 'wanted' AND nodes.state",
+    test: freed('two that count on each other do not both go'),
+  },
+  {
+    promise: 'a copy counts after its node has compared it',
+    file: 'adapters/postgres/freed-copies.ts',
+    find: "AND copies.run = nodes.run || ' ' ||",
+    replace: "AND copies.run <> nodes.run || 'x' ||",
+    test: freed('a copy does not count before its node has compared it'),
+  },
+  {
+    promise: 'an answer of an earlier run of a node counts no more',
+    file: 'adapters/postgres/freed-copies.ts',
+    find: ' && place.run === run',
+    replace: '',
+    test: freed('stays if a node has started again since the mark'),
+  },
+  {
+    promise: 'nothing is freed while a node has content to offer',
+    file: 'adapters/postgres/freed-copies.ts',
+    find: 'AND place IS NULL AND NOT EXISTS (',
+    replace: 'AND place IS NULL AND NOT EXISTS (SELECT 1 WHERE FALSE) OR EXISTS (',
+    test: freed('nothing goes while a node has content to offer'),
+  },
+  {
+    promise: 'nothing is freed while the sets differ',
+    file: 'adapters/postgres/freed-copies.ts',
+    find: 'FROM copy_walk WHERE agreed AND',
+    replace: 'FROM copy_walk WHERE',
+    test: freed('nothing goes while the nodes name different sets'),
+  },
+  {
+    promise: 'a damaged copy is not freed',
+    file: 'adapters/postgres/postgres-reconciliation.ts',
+    find: "AND state IN ('have', 'surplus', 'going')`",
+    replace: "AND state = 'have'`",
+    test: freed('a damaged copy is repaired, and not freed before'),
+  },
+  {
+    promise: 'a copy that an old directory lacks is wanted again',
+    file: 'adapters/postgres/postgres-copies.ts',
+    find: 'if (root === undefined) await this.#lost(copy)',
+    replace: 'if (root === undefined) ids.sound.push(copy.id)',
+    test: freed('a copy that the directory lacks is wanted again'),
+  },
+  {
+    promise: 'a record of a lost node stays pinned on a copy',
+    file: 'adapters/postgres/postgres-copies.ts',
+    find: 'if (moved.length > 0) await moveRecords',
+    replace: 'if (moved.length < 0) await moveRecords',
+    test: freed('stay pinned on a node that has a copy, and get another copy'),
+  },
+  {
+    promise: 'a removed record of a lost node returns from a copy',
+    file: 'adapters/postgres/moved-records.ts',
+    find: "const TABLES = ['records', 'removed_records'] as const",
+    replace: "const TABLES: ReadonlyArray<'records' | 'removed_records'> = ['records']",
+    test: freed('a removed record returns from a copy after its node was lost'),
+  },
+  {
+    promise: 'damage is first repaired from a copy',
+    file: 'src/wiring/upkeep-work-module.ts',
+    find: 'return member === null ? own : [',
+    replace: 'return member !== null ? own : [',
+    test: {
+      file: 'test/adapters/fleet/copies.test.ts',
+      name: 'a damaged block is repaired from a copy, and the record stays pinned',
+    },
   },
 ]
 

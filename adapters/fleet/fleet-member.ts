@@ -8,6 +8,7 @@ import type { FleetMember, FleetParts, FleetSystem } from '../../src/nodes/fleet
 import { receiveForwarded } from './forwarded.ts'
 import { NODE_BLOCKS_PATH, nodeBlocks } from './node-blocks.ts'
 import { openNodeClient } from './node-client.ts'
+import { holdsOnNode, NODE_HOLDS_PATH, nodeHolds } from './node-holds.ts'
 import { NODE_OWNERS_PATH, nodeOwners, setOwnerOnNode } from './node-owners.ts'
 import { NODE_PEERS_PATH, nodePeers, peersOnNode } from './node-peers.ts'
 import { nodeReader } from './node-reader.ts'
@@ -27,6 +28,7 @@ function memberOf(parts: FleetParts): FleetMember {
   const blocks = nodeBlocks(clusters, live)
   const peers = nodePeers(parts.peersOf)
   const owners = nodeOwners(parts.setOwner)
+  const holds = nodeHolds(parts)
   const readings = new NodeReadings()
   const runOf = async (id: string): Promise<string | null> => (await known()).find(node => node.id === id)?.run ?? null
   const ended = nodeReadings(readings, runOf)
@@ -40,6 +42,7 @@ function memberOf(parts: FleetParts): FleetMember {
       return others.length === 0 ? null : { source: new BlocksOfNode(sourceOf(sender, clock, others)) }
     },
     peersOf: (node, cluster, dag) => peersOnNode(sender, clock, { node, cluster, dag }),
+    holdsOn: (node, ids) => holdsOnNode(sender, clock, node, ids),
     setOwner: change => setOwnerOnNode(sender, clock, change),
     forwarding: newSlots => new ForwardingNodes({ clusters, sender, slots: newSlots(), handOvers: newSlots() }),
     receiving: (api, otherwise) => {
@@ -47,6 +50,7 @@ function memberOf(parts: FleetParts): FleetMember {
         if (request.path.startsWith(NODE_BLOCKS_PATH)) return blocks(request)
         if (request.path.startsWith(NODE_PEERS_PATH)) return peers(request)
         if (request.path.startsWith(NODE_OWNERS_PATH)) return owners(request)
+        if (request.path === NODE_HOLDS_PATH) return holds(request)
         return request.path === NODE_READINGS_PATH ? ended(request) : api(request)
       }
       return receiveForwarded({ self, run, secret, now: () => clock.now() }, answer, otherwise)

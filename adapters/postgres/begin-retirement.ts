@@ -1,6 +1,7 @@
 import type { NodeState } from '../../src/catalogue/fleet.ts'
 import { HoldfastError } from '../../src/domain/errors.ts'
 import { NODE_NUMBER } from './backends.ts'
+import { WALK_AGAIN } from './copy-rows.ts'
 import { isThereAfter } from './node-list.ts'
 import { HAS_ENDED } from './node-states.ts'
 import type { Postgres } from './postgres.ts'
@@ -54,6 +55,7 @@ export async function beginRetirement(database: Postgres, id: string, to: string
       )
     }
     await sql.run(RETIRE, [node.name, target.name])
+    await sql.run(WALK_AGAIN)
   })
 }
 

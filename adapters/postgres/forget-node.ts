@@ -1,4 +1,5 @@
 import { HoldfastError } from '../../src/domain/errors.ts'
+import { WALK_AGAIN } from './copy-rows.ts'
 import { NODES_CHANNEL } from './credential-changes.ts'
 import { claimOf } from './node-claim.ts'
 import { changeState } from './node-states.ts'
@@ -31,6 +32,7 @@ export function forgetNode(database: Postgres, id: string, isReplaced: boolean):
     )
     const from = found.state === 'retiring' ? 'retiring' : 'active'
     await changeState(sql, found.name, { from, to: 'forgetting', total: counted?.total ?? 0 })
+    await sql.run(WALK_AGAIN)
     await sql.run(`SELECT pg_notify($1, name) FROM nodes WHERE state IN ('active', 'retiring')`, [NODES_CHANNEL])
   })
 }

@@ -1,5 +1,6 @@
 import type { LostNode } from '../../src/catalogue/lost-content.ts'
 import { NODE_NUMBER } from './backends.ts'
+import { hasCopy } from './copy-rows.ts'
 import { changeState } from './node-states.ts'
 import type { Postgres } from './postgres.ts'
 import { deleteFiles } from './root-files.ts'
@@ -48,10 +49,11 @@ export class LostRemains {
   /** Returns false if records of the node are left. An undo may have restored them behind the last pass. */
   async remove(node: LostNode): Promise<boolean> {
     await this.#removedRecords(node)
-    if (await this.#hasRecords(node)) return false
+    if ((await this.#has('records', node)) || (await this.#has('removed_records', node))) return false
     await this.#fetches(node)
     await this.#offers(node)
     await this.#holdRows(node)
+    await this.#copies(node)
     await this.#placements(node)
     await this.#roots(node)
     await deleteFiles(this.#database)
@@ -59,24 +61,28 @@ export class LostRemains {
     return true
   }
 
-  /** If a removal is undone, the content of its records is fetched like any other. */
+  /** Another node that has a copy takes over the rest. If a removal is undone, the content of its records is fetched like any other. */
   async #removedRecords({ name }: LostNode): Promise<void> {
-    await this.#each<string>('', { table: 'removed_records', isLost: IS_HELD, of: name }, async (sql, ids) => {
-      // An undo reads these rows and restores them while it has the account.
-      await sql.all(LOCK_ACCOUNTS, [ids])
-      await sql.run(
-        `UPDATE removed_records r SET hold_id = NULL, root_id = NULL, fetch_id = NULL, status = 'queued',
+    await this.#each<string>(
+      '',
+      { table: 'removed_records', isLost: `${IS_HELD} AND NOT ${hasCopy('removed_records')}`, of: name },
+      async (sql, ids) => {
+        // An undo reads these rows and restores them while it has the account.
+        await sql.all(LOCK_ACCOUNTS, [ids])
+        await sql.run(
+          `UPDATE removed_records r SET hold_id = NULL, root_id = NULL, fetch_id = NULL, status = 'queued',
            dag_size = 0, charge = 0
          FROM holds h WHERE r.id = ANY($1) AND h.id = r.hold_id AND h.node = $2`,
-        [ids, name],
-      )
-    })
+          [ids, name],
+        )
+      },
+    )
   }
 
-  /** No removed record has a hold of the node any more, so no later undo restores one with it. */
-  async #hasRecords({ name }: LostNode): Promise<boolean> {
+  /** Without a removed record that has a hold of the node, no later undo restores one with it. */
+  async #has(table: 'records' | 'removed_records', { name }: LostNode): Promise<boolean> {
     let has = false
-    await this.#each<string>('', { table: 'records', isLost: IS_HELD, of: name }, async () => {
+    await this.#each<string>('', { table, isLost: IS_HELD, of: name }, async () => {
       has = true
     })
     return has
@@ -104,6 +110,13 @@ export class LostRemains {
       await this.#holds.void(sql, ids)
       await sql.run('DELETE FROM holds WHERE id = ANY($1)', [ids])
     })
+  }
+
+  /** The walk that began when the node was given up has found other nodes for them. */
+  async #copies({ name }: LostNode): Promise<void> {
+    await this.#each<number>(0, { table: 'copies', isLost: 'node = $2', of: name }, (sql, ids) =>
+      sql.run('DELETE FROM copies WHERE id = ANY($1)', [ids]),
+    )
   }
 
   async #placements({ number }: LostNode): Promise<void> {

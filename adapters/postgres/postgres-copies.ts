@@ -1,8 +1,12 @@
-import type { Copies, DueCopy } from '../../src/catalogue/copies.ts'
+import type { Copies, DueCopy, FreedCopies } from '../../src/catalogue/copies.ts'
 import type { OwnedDag } from '../../src/ledger/whole-dag.ts'
 import { NODE_NUMBER } from './backends.ts'
 import type { ContentParts } from './content-change.ts'
+import { FOLLOW_COPIES, followed, LOCK_COPIES } from './copy-rows.ts'
 import { wantSets } from './copy-sets.ts'
+import { PostgresFreedCopies } from './freed-copies.ts'
+import { moveRecords } from './moved-records.ts'
+import { NEWEST_SET_BACK } from './schema-set-backs.ts'
 import type { Sql } from './sql.ts'
 
 /** Roots that one transaction of the walk reads. */
@@ -10,10 +14,29 @@ const STEP = 100
 const PLACE = 'SELECT place FROM copy_walk WHERE place IS NOT NULL FOR UPDATE SKIP LOCKED'
 const MOVE_ON = 'UPDATE copy_walk SET place = $1'
 const ROOTS = 'SELECT id, multihash, codec, owner FROM roots WHERE id > $1 ORDER BY id LIMIT $2'
-const FOLLOW = `
-  SELECT follow_copies(array_agg(multihash), array_agg(codec), array_agg(owner)) FROM (
-    SELECT DISTINCT multihash, codec, owner
-    FROM unnest($1::bytea[], $2::bigint[], $3::bigint[]) AS given (multihash, codec, owner)) AS one`
+/** SQL expression: what a copy that was compared in a run has in its column `run`. */
+const MARK = (run: string): string => `${run} || ' ' || COALESCE((${NEWEST_SET_BACK}), '')`
+const UNCOMPARED = `
+  SELECT id, multihash, codec, owner, state, hold_id AS "holdId" FROM copies
+  WHERE node = $1 AND id > $2 AND hold_id IS NOT NULL AND run IS DISTINCT FROM ${MARK('$3')} ORDER BY id LIMIT $4`
+/** Freeing that a stop has interrupted begins again. */
+const COMPARED = `
+  UPDATE copies SET run = ${MARK('$1')}, state = CASE state WHEN 'going' THEN 'surplus' ELSE state END WHERE id = ANY($2)`
+const DAMAGED = `UPDATE copies SET state = 'damaged', due_at = 0 WHERE id = ANY($1)`
+const LOST = `
+  UPDATE copies SET state = 'wanted', hold_id = NULL, root_id = NULL, ends = NULL, run = NULL, due_at = 0 WHERE id = $1`
+/** Copies of this node, each with the root of a lost node that records may still name. */
+const PROMOTED = `
+  SELECT copies.id, roots.id AS "from", hold_id AS "holdId" FROM copies
+  JOIN LATERAL (
+    SELECT id, backend_id FROM roots WHERE multihash = copies.multihash AND codec = copies.codec
+      AND owner = 0 AND copies.owner = 0
+    UNION ALL SELECT id, backend_id FROM roots WHERE multihash = copies.multihash AND codec = copies.codec
+      AND owner <> 0 AND owner = copies.owner) AS roots ON TRUE
+  JOIN nodes ON nodes.number = roots.${NODE_NUMBER} AND nodes.state = 'forgetting'
+  WHERE copies.node = $1 AND copies.id > $2 AND copies.state IN ('have', 'surplus', 'going')
+    AND EXISTS (SELECT 1 FROM nodes WHERE state = 'forgetting')
+  ORDER BY copies.id LIMIT $3`
 const IS_DUE = `node = $1 AND state IN ('wanted', 'damaged')`
 const DUE = `
   SELECT id, '' AS "accountId", attempts, multihash, codec, owner FROM copies
@@ -29,14 +52,22 @@ const SOURCES = `
   JOIN nodes ON nodes.number = kept.${NODE_NUMBER}
   WHERE nodes.name <> $4 AND nodes.id IS NOT NULL AND nodes.state IN ('active', 'retiring')
     AND EXISTS (SELECT 1 FROM holds WHERE holds.root_id = kept.id AND holds.state <> 'void')`
-/** Locks the copies of the content in one order. */
-const LOCK = `
-  SELECT id, state, hold_id AS "holdId" FROM copies WHERE multihash = $1 AND codec = $2 AND owner = $3
-  ORDER BY node FOR UPDATE`
 const HAVE = `
-  UPDATE copies SET state = 'have', hold_id = $2, root_id = $3, ends = 0, run = $4, since = clock_timestamp(),
+  UPDATE copies SET state = 'have', hold_id = $2, root_id = $3, ends = 0, run = ${MARK('$4')}, since = clock_timestamp(),
     attempts = 0, due_at = 0, last_error = NULL
   WHERE id = $1`
+
+interface KnownCopy extends OwnedDag {
+  id: number
+  holdId: string
+}
+
+interface Promoted {
+  id: number
+  /** The root on the lost node. */
+  from: number
+  holdId: string
+}
 
 interface LockedCopy {
   id: number
@@ -48,12 +79,18 @@ export class PostgresCopies implements Copies {
   readonly #parts: ContentParts
   readonly #run: string
   readonly #sql: Sql
+  readonly freed: FreedCopies
+  /** The last copy that the unfinished promotion has seen. */
+  #promoted = 0
+  /** The last copy that the unfinished comparison has seen. */
+  #compared = 0
 
   /** @param run the id of this run of the node */
   constructor(parts: ContentParts, run: string) {
     this.#parts = parts
     this.#run = run
     this.#sql = parts.database.reading
+    this.freed = new PostgresFreedCopies(parts)
   }
 
   walk(): Promise<boolean> {
@@ -62,10 +99,51 @@ export class PostgresCopies implements Copies {
       const walk = await sql.first<{ place: number }>(PLACE)
       if (walk === undefined) return false
       const roots = await sql.all<OwnedDag & { id: number }>(ROOTS, [walk.place, STEP])
-      if (roots.length > 0) await follow(sql, roots)
+      if (roots.length > 0) await sql.all(FOLLOW_COPIES, followed(roots))
       const last = roots.length < STEP ? null : (roots.at(-1)?.id ?? null)
       await sql.run(MOVE_ON, [last])
       return last !== null
+    })
+  }
+
+  async compare(): Promise<boolean> {
+    const { database, holds, ledger } = this.#parts
+    const found = await this.#sql.all<KnownCopy>(UNCOMPARED, [this.#node, this.#compared, this.#run, STEP])
+    const ids = { sound: [] as number[], damaged: [] as number[] }
+    for (const copy of found) {
+      const root = ledger.rootHeldBy(copy.holdId)
+      if (root === undefined) await this.#lost(copy)
+      else ids[ledger.isLostFrom(root.id) ? 'damaged' : 'sound'].push(copy.id)
+    }
+    await database.transaction(async sql => {
+      await sql.run(COMPARED, [this.#run, [...ids.sound, ...ids.damaged]])
+      await sql.run(DAMAGED, [ids.damaged])
+    })
+    if (found.length > 0) await holds.releaseVoid()
+    this.#compared = found.length < STEP ? 0 : (found.at(-1)?.id ?? 0)
+    return found.length === STEP
+  }
+
+  async promote(): Promise<boolean> {
+    const found = await this.#sql.all<Promoted>(PROMOTED, [this.#node, this.#promoted, STEP])
+    const moved = found.flatMap(({ from, holdId }) => {
+      const dag = this.#parts.ledger.rootHeldBy(holdId)
+      return dag === undefined ? [] : [{ from, backendId: dag.backendId, stagedRootId: null, dag }]
+    })
+    if (moved.length > 0) await moveRecords(this.#parts, moved)
+    this.#promoted = found.length < STEP ? 0 : (found.at(-1)?.id ?? 0)
+    return found.length === STEP
+  }
+
+  /** Wants a copy again that the ledger lacks: the directory is of an earlier time, or another one. */
+  async #lost({ id, holdId, ...dag }: KnownCopy): Promise<void> {
+    const { database, holds } = this.#parts
+    await database.transaction(async sql => {
+      const known = await sql.all<LockedCopy>(LOCK_COPIES, [dag.multihash, dag.codec, dag.owner])
+      if (known.find(one => one.id === id)?.holdId !== holdId) return
+      await sql.run(LOST, [id])
+      await sql.all(FOLLOW_COPIES, followed([dag]))
+      await holds.void(sql, [holdId])
     })
   }
 
@@ -89,12 +167,12 @@ export class PostgresCopies implements Copies {
     if (hold == null) return false
     try {
       const isTaken = await database.transaction(async sql => {
-        const known = await sql.all<LockedCopy>(LOCK, [copy.multihash, copy.codec, copy.owner])
+        const known = await sql.all<LockedCopy>(LOCK_COPIES, [copy.multihash, copy.codec, copy.owner])
         const own = known.find(({ id }) => id === copy.id)
         if (own?.state !== 'wanted' && own?.state !== 'damaged') return false
         await holds.use(sql, [hold.id])
         await sql.run(HAVE, [copy.id, hold.id, hold.rootId, this.#run])
-        await follow(sql, [copy])
+        await sql.all(FOLLOW_COPIES, followed([copy]))
         if (own.holdId !== null) await holds.void(sql, [own.holdId])
         return true
       })
@@ -112,12 +190,4 @@ export class PostgresCopies implements Copies {
   get #node(): string {
     return this.#parts.holds.node
   }
-}
-
-async function follow(sql: Sql, contents: readonly OwnedDag[]): Promise<void> {
-  await sql.all(FOLLOW, [
-    contents.map(({ multihash }) => multihash),
-    contents.map(({ codec }) => codec),
-    contents.map(({ owner }) => owner),
-  ])
 }

@@ -7,6 +7,7 @@ import type { HeldRecord } from '../../src/catalogue/rules/removal-rules.ts'
 import { checkTransition } from '../../src/domain/pin-status.ts'
 import type { PlacedHold } from './begun-holds.ts'
 import { ContentChange, type ContentParts } from './content-change.ts'
+import { hasCopy } from './copy-rows.ts'
 import { beginFetch, fetchParts } from './fetch-parts.ts'
 import { LostRemains } from './lost-remains.ts'
 import { runRule } from './postgres-driver.ts'
@@ -23,6 +24,8 @@ interface Seen {
   accountId: string
   clusterId: string
   isLost: boolean
+  /** True if a node has a copy, and takes over the record. */
+  hasCopy: boolean
 }
 
 /** The next state of a record. A `kept` record stays without content, as before. */
@@ -36,7 +39,7 @@ type Decided = { record: HeldRecord } & (
 const IS_LOST = `(COALESCE((SELECT node = $2 FROM holds WHERE holds.id = hold_id), FALSE)
   OR COALESCE((SELECT node = $2 FROM fetches WHERE fetches.id = fetch_id), FALSE))`
 const SEEN = `
-  SELECT id, account_id AS "accountId", cluster_id AS "clusterId", ${IS_LOST} AS "isLost"
+  SELECT id, account_id AS "accountId", cluster_id AS "clusterId", ${IS_LOST} AS "isLost", ${hasCopy('records')} AS "hasCopy"
   FROM records WHERE id > $1 ORDER BY id LIMIT $3`
 /** Other nodes may have taken over records of the page meanwhile. Such a record has the hold of its new node. */
 const STILL_LOST = `
@@ -74,7 +77,7 @@ export class PostgresLostContent implements LostContent {
   async takeOver(step: TakeOver): Promise<TakenOver> {
     const seen = await this.#sql.all<Seen>(SEEN, [step.after, step.node.name, PAGE])
     const lost = seen.filter(({ isLost }) => isLost)
-    const own = lost.filter(({ clusterId }) => step.homeOf(clusterId) !== null)
+    const own = lost.filter(({ clusterId, hasCopy: isCopied }) => !isCopied && step.homeOf(clusterId) !== null)
     const changes: StatusChange[] = []
     let left = lost.length - own.length
     let taken = 0

@@ -17,6 +17,14 @@ import type { Sql } from './sql.ts'
 
 const STEP = 50
 
+const ROOT_OF_DAG = `
+  SELECT id FROM roots WHERE multihash = $1 AND codec = $2 AND backend_id = $3
+    AND ((owner = 0 AND $4 = 0) OR (owner <> 0 AND owner = $4))`
+/** The records of a damaged copy are on other nodes. */
+const DAMAGED_COPY = `
+  UPDATE copies SET state = 'damaged', due_at = 0
+  WHERE root_id = (${ROOT_OF_DAG}) AND state IN ('have', 'surplus', 'going')`
+
 /** A record to repair, with the backend that has its content or must fetch it. */
 type Mended = Pick<WrongRecord, 'record' | 'backendId'> & { now: number }
 
@@ -64,13 +72,14 @@ export class PostgresReconciliation implements ReconciliationParts {
     const changes: StatusChange[] = []
     const clusters = [...homes.keys()]
     const isHere = isLocal(homes, backendId)
+    const root = [dag.multihash, dag.codec, this.#parts.holds.backend(backendId)]
+    await this.#parts.database.command(DAMAGED_COPY, [...root, dag.owner])
     for (let after = ''; ; ) {
       const found = await this.#sql.all<HeldRecord>(
         `SELECT ${HELD_COLUMNS} FROM records
-         WHERE root_id = (SELECT id FROM roots WHERE multihash = $1 AND codec = $2 AND backend_id = $3
-           AND ((owner = 0 AND $8 = 0) OR (owner <> 0 AND owner = $8)))
-           AND id > $4 AND ($5 OR cluster_id = ANY($6)) ORDER BY id LIMIT $7`,
-        [dag.multihash, dag.codec, this.#parts.holds.backend(backendId), after, isHere, clusters, STEP, dag.owner],
+         WHERE root_id = (${ROOT_OF_DAG})
+           AND id > $5 AND ($6 OR cluster_id = ANY($7)) ORDER BY id LIMIT $8`,
+        [...root, dag.owner, after, isHere, clusters, STEP],
       )
       for (const record of found)
         changes.push(...(await this.#wait({ record, backendId, now }, reason, { owner: dag.owner })))

@@ -25,8 +25,50 @@ export interface Copies {
    * @returns false if the copy is not wanted any more
    */
   take(copy: DueCopy, taken: { backendId: number; stagedRootId: number; dag: WholeDag }): Promise<boolean>
+  /**
+   * Compares some copies with the ledger of this node, after its start or a set-back. Until then they count for nobody. A
+   * lost one is wanted again, a damaged one is repaired. Returns whether more are left.
+   */
+  compare(): Promise<boolean>
+  /**
+   * Gives records of lost nodes, and removed records, the copies on this node. They stay as they are otherwise. Returns
+   * whether more are left.
+   */
+  promote(): Promise<boolean>
+  readonly freed: FreedCopies
   /** @param reason the error, for the owner of the node */
   retry(copy: DueCopy, at: number, reason: string): Promise<void>
+}
+
+/** Releases copies of this node that no set wants. */
+export interface FreedCopies {
+  /**
+   * Marks copies which other places make superfluous, so that they count for nobody. Another copy is tried again `later`.
+   * Marks none while the sets change, or while a node has content to offer.
+   */
+  begin(now: number, limit: number, later: number): Promise<FreedCopy[]>
+  /**
+   * Releases a marked copy if places which have proved to be sound still make it superfluous. Otherwise it counts again,
+   * and is tried again `later`.
+   *
+   * @param sound the places whose nodes have said, after the mark, that their ledgers have the holds
+   * @returns whether it is released
+   */
+  end(copy: FreedCopy, sound: readonly CopyPlace[], later: number): Promise<boolean>
+}
+
+/** A hold on the content on another node. */
+export interface CopyPlace {
+  /** Configured id of the node. */
+  node: string
+  /** Run of the node. */
+  run: string
+  hold: string
+}
+
+export interface FreedCopy extends OwnedDag {
+  id: number
+  places: CopyPlace[]
 }
 
 export interface DueCopy extends Job, OwnedDag {}

@@ -45,11 +45,12 @@ export interface RetiringRoot extends OwnedDag {
   clusterId: string | null
 }
 
-/** Content that this node has staged completely. */
+/** Content that this node has staged completely, or has. */
 export interface MovedRoot {
   /** Id of the content on the retiring node. */
   from: number
   backendId: number
-  stagedRootId: number
+  /** Null if the ledger has the complete content. */
+  stagedRootId: number | null
   dag: WholeDag
 }

@@ -178,6 +178,12 @@ export class CatalogueHolds {
     return this.#blocks.isLostFrom(rootId)
   }
 
+  /** Returns whether a hold keeps a complete root without known damage. */
+  isSound(id: string): boolean {
+    const root = this.rootHeldBy(id)
+    return root !== undefined && !this.isLostFrom(root.id)
+  }
+
   holdsAfter(id: string, limit: number): string[] {
     return this.#holds.after(id, limit).map(hold => hold.id)
   }

@@ -38,7 +38,17 @@ export interface FleetParts {
   peersOf: (clusterId: string, dag: DagIdentity) => Promise<BackendStatus['allocations'] | null>
   /** Gives a record of this node another owner, for another node. */
   setOwner: (change: Omit<OwnerOnNode, 'node'>) => Promise<unknown>
+  /** Returns which holds keep complete content in the ledger of this node, without known damage. */
+  soundHolds: (ids: readonly string[]) => string[]
   clock: Clock
+}
+
+/** What the ledger of a node has. */
+export interface HoldsOnNode {
+  /** Run of the node. */
+  run: string
+  /** Those of the holds in question that keep complete content, without known damage. */
+  held: readonly string[]
 }
 
 /** Another owner of a record, for the node that keeps its content. */
@@ -64,6 +74,8 @@ export interface FleetMember {
    * not external, or if the node or the cluster does not answer within five seconds.
    */
   peersOf(node: string, cluster: string, dag: DagIdentity): Promise<BackendStatus['allocations'] | null>
+  /** Asks a node which holds its ledger has. Returns null if it does not answer. */
+  holdsOn(node: string, holds: readonly string[]): Promise<HoldsOnNode | null>
   /**
    * Gives a record on another node another owner, if the account still has it.
    * @throws HoldfastError `CONFLICT` if the content has not arrived; `UNAVAILABLE` if the node does not follow

@@ -1,4 +1,4 @@
-import type { Copies, DueCopy } from '../catalogue/copies.ts'
+import type { Copies, CopyPlace, DueCopy } from '../catalogue/copies.ts'
 import type { StagingBackend } from '../clusters/staging-backend.ts'
 import { type Settling, unsettled, WokenWork, warned } from '../concurrency/woken-work.ts'
 import type { BlockSource } from '../content/block-source.ts'
@@ -7,6 +7,7 @@ import { HoldfastError, isHoldfastError } from '../domain/errors.ts'
 import type { Logger } from '../domain/logger.ts'
 import { cidOf } from '../ipld/cid.ts'
 import { type Attempt, type JobKind, JobRunner } from '../jobs/job-runner.ts'
+import type { FleetMember } from '../nodes/fleet-system.ts'
 import { takeDag } from './taken-dag.ts'
 
 export interface CopyRunnerParts {
@@ -15,6 +16,8 @@ export interface CopyRunnerParts {
   home: StagingBackend
   /** Returns a reader of the nodes with these ids, which have the same content. */
   readerOf: (nodes: readonly string[]) => BlockSource
+  /** Asks a node which holds its ledger has; null if it does not answer. */
+  holdsOn: FleetMember['holdsOn']
   clock: Clock
   logger: Logger
 }
@@ -25,6 +28,9 @@ const FIRST_RETRY_MS = 1_000
 const LONGEST_RETRY_MS = 300_000
 /** Time after which a full runner looks for a free slot, in case no attempt has ended. */
 const FULL_MS = 60_000
+const FREED_AT_ONCE = 50
+/** Time until a copy that could not be released is tried again. */
+const FREE_AGAIN_MS = 60_000
 
 type CopyAttempt = Attempt<DueCopy>
 
@@ -37,8 +43,11 @@ export class CopyRunner implements Settling {
     const { copies, clock, logger } = parts
     this.#runner = new JobRunner(jobsOf(parts), { clock, logger })
     const walk = async (signal: AbortSignal): Promise<void> => {
+      while (await copies.compare()) signal.throwIfAborted()
+      while (await copies.promote()) signal.throwIfAborted()
       while (await copies.walk()) signal.throwIfAborted()
       this.#runner.wake()
+      await freeAll(parts, signal)
     }
     this.#walk = new WokenWork(walk, {
       name: 'walk of copies',
@@ -57,6 +66,26 @@ export class CopyRunner implements Settling {
 
   async stop(): Promise<void> {
     await Promise.all([this.#walk.stop(), this.#runner.stop()])
+  }
+}
+
+/** Releases what other places make superfluous, after their nodes have said that they have it. */
+async function freeAll({ copies: { freed }, holdsOn, clock }: CopyRunnerParts, signal: AbortSignal): Promise<void> {
+  const later = clock.now() + FREE_AGAIN_MS
+  for (;;) {
+    const going = await freed.begin(clock.now(), FREED_AT_ONCE, later)
+    if (going.length === 0) return
+    const asked = Map.groupBy(
+      going.flatMap(({ places }) => places),
+      ({ node }) => node,
+    )
+    const sound: CopyPlace[] = []
+    for (const [node, places] of asked) {
+      const answer = await holdsOn(node, [...new Set(places.map(({ hold }) => hold))])
+      sound.push(...places.filter(({ run, hold }) => answer?.run === run && answer.held.includes(hold)))
+    }
+    for (const copy of going) await freed.end(copy, sound, later)
+    signal.throwIfAborted()
   }
 }
 

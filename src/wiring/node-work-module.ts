@@ -139,7 +139,7 @@ async function copyingOf(
   if (copies === null || member === null) return null
   const { CopyRunner } = await loadCopyRunner()
   const readerOf = (nodes: readonly string[]) => member.readerOf(...nodes)
-  return new CopyRunner({ copies, home: registry.defaultBackend, readerOf, clock, logger })
+  return new CopyRunner({ copies, home: registry.defaultBackend, readerOf, holdsOn: member.holdsOn, clock, logger })
 }
 
 /** Returns the backend for the content of a cluster, which no node may keep; null for an absent directory. */

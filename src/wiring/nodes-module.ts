@@ -10,7 +10,7 @@ export type NodesModule = ReturnType<typeof makeNodes>
 /** Joins the fleet of nodes. `member` is null for a single node. */
 export function makeNodes(
   { config, clock }: Setup,
-  { shared, fleetSystem, sealing, catalogue }: StorageModule,
+  { shared, fleetSystem, sealing, catalogue, soundHolds }: StorageModule,
   { registry, live, peersOf }: ClustersModule,
 ): { member: FleetMember | null } {
   const { fleet = null } = shared ?? {}
@@ -20,6 +20,6 @@ export function makeNodes(
   const { places } = shared
   const partyOf: FleetParts['partyOf'] = owner => new Possessor(owner ?? PUBLIC, clock)
   const setOwner: FleetParts['setOwner'] = change => catalogue.records.setOwner({ ...change, now: clock.now() })
-  const parts = { nodes, run, secret, places, partyOf, clusters: registry, live, peersOf, setOwner, clock }
+  const parts = { nodes, run, secret, places, partyOf, clusters: registry, live, peersOf, setOwner, soundHolds, clock }
   return { member: fleetSystem.join({ self: config.node.id, ...parts }) }
 }

@@ -45,8 +45,12 @@ export function makeStorage(setup: Setup, stores: Stores) {
   const holds = new Holds(database, roots)
   const claims = new Claims(database, blocks, writes)
   const tables = { roots, holds, blocks, claims }
-  const { catalogue, rules, census, signIn, credentialsVersion, versions, work, offers, retirements, copies } =
-    catalogueOf(stores, tables, writes, externalBackends)
+  const { catalogue, rules, census, signIn, credentialsVersion, versions, ...parts } = catalogueOf(
+    stores,
+    tables,
+    writes,
+    externalBackends,
+  )
   return {
     ...stores,
     externalBackends,
@@ -59,12 +63,7 @@ export function makeStorage(setup: Setup, stores: Stores) {
     census,
     signIn,
     credentialsVersion,
-    /** Work that other nodes queue for this node. Null for a single node. */
-    work,
-    /** Null if the catalogue is in SQLite. */
-    offers,
-    retirements,
-    copies,
+    ...parts,
     /** Versions of the accounts' lists and statuses, by which answers are cached. */
     versions,
     blocks,
@@ -107,11 +106,14 @@ interface CatalogueParts {
   signIn: SharedSignIn | null
   credentialsVersion: () => number
   versions: AnswerVersions
+  /** Work that other nodes queue for this node. Null for a single node. */
   work: NodeWork | null
   offers: Offers | null
   retirements: Retirements | null
   /** Returns null if no cluster wants more than one copy. */
   copies: () => Promise<Copies | null>
+  /** Returns which holds of the shared catalogue keep complete content on this node, without known damage. */
+  soundHolds: (ids: readonly string[]) => string[]
 }
 
 function catalogueOf(
@@ -135,6 +137,7 @@ function catalogueOf(
       offers: null,
       retirements: null,
       copies: async () => null,
+      soundHolds: () => [],
     }
   }
   const ledger = new CatalogueHolds({
@@ -155,6 +158,7 @@ function catalogueOf(
     offers,
     retirements,
     copies,
+    soundHolds: ids => ids.filter(id => ledger.isSound(id)),
   }
 }
 

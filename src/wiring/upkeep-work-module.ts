@@ -1,5 +1,5 @@
 import { BlockAudit } from '../content/block-audit.ts'
-import { CheckedSource } from '../content/block-source.ts'
+import { CheckedSource, inlineBlocks } from '../content/block-source.ts'
 import { Verifier } from '../content/verifier.ts'
 import { checkEveryMs } from '../domain/cluster-check.ts'
 import { HoldfastError } from '../domain/errors.ts'
@@ -10,6 +10,7 @@ import {
   type SurveyedBackend,
   type SurveyOptions,
 } from '../upkeep/cluster-survey.ts'
+import { CopiedBlocks } from '../upkeep/copied-blocks.ts'
 import { LocalCopies } from '../upkeep/local-copies.ts'
 import { LostBlocks } from '../upkeep/lost-blocks.ts'
 import { checkOffered } from '../upkeep/offering.ts'
@@ -18,6 +19,7 @@ import { ScheduledVerification, verificationOptions } from '../upkeep/scheduled-
 import type { ClustersModule } from './clusters-module.ts'
 import type { ContentModule } from './content-module.ts'
 import type { NetworkModule } from './network-module.ts'
+import type { NodesModule } from './nodes-module.ts'
 import type { PinsModule } from './pins-module.ts'
 import type { Setup } from './setup.ts'
 import type { StorageModule } from './storage-module.ts'
@@ -31,6 +33,7 @@ interface Below {
   content: ContentModule
   clusters: ClustersModule
   network: NetworkModule
+  nodes: NodesModule
   pins: PinsModule
 }
 
@@ -42,6 +45,9 @@ export function makeUpkeepWork(setup: Setup, below: Below) {
   const { registry } = below.clusters
   const { scheduler, publishChanges } = below.pins
   const { reconciliation } = catalogue
+  const { copies } = below.storage
+  const { member } = below.nodes
+  const readerOf = (nodes: readonly string[]) => member?.readerOf(...nodes) ?? inlineBlocks
   const verifier = new Verifier(blocks, stores, longRuns)
   const audit = new BlockAudit(blockFiles, blocks, ledger)
   const homes = () => registry.homes
@@ -57,7 +63,8 @@ export function makeUpkeepWork(setup: Setup, below: Below) {
     stores,
     readersBeside: backendId => {
       const others = registry.backends.filter(({ id }) => id !== backendId)
-      return others.flatMap(({ reader }) => (reader === null ? [] : new CheckedSource(reader)))
+      const own = others.flatMap(({ reader }) => (reader === null ? [] : new CheckedSource(reader)))
+      return member === null ? own : [...own, new CopiedBlocks({ copies, blocks, readerOf }, backendId)]
     },
     homes,
     clock,

@@ -1,11 +1,16 @@
+import { rm } from 'node:fs/promises'
+import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { systemClock } from '../../../src/domain/clock.ts'
 import { settled } from '../../../src/testing/index.ts'
 import { pseudoRandom } from '../../support/bytes.ts'
 import { type FleetNode, openFleet } from '../../support/fleet.ts'
 import { needsPostgres, startPostgres, type TestPostgres } from '../../support/postgres-server.ts'
+import { filesIn } from '../../support/temp-dir.ts'
 
 const CLUSTER = { id: 'main', label: '', region: '', country: null, gateways: [], nodes: ['a', 'b', 'c'], copies: 2 }
+/** Another node reacts after a moment, or much later on a busy machine. */
+const PATIENCE = { timeout: 60_000 }
 /** More than one block. */
 const LARGE = 3_500_000
 
@@ -22,8 +27,8 @@ describe('copies between nodes', { timeout: 120_000, ...needsPostgres }, () => {
     /** Resolves when all copies are made. */
     done: () => Promise<void>
   }
-  const withCopies = async (run: (fleet: Copied) => Promise<void>) => {
-    const config = { database: await server.fresh(), clusters: [CLUSTER], defaultCluster: 'main', clock: systemClock }
+  const withCopies = async (run: (fleet: Copied) => Promise<void>, cluster = { ...CLUSTER }) => {
+    const config = { database: await server.fresh(), clusters: [cluster], defaultCluster: 'main', clock: systemClock }
     const { a, nodes, close } = await openFleet(config, 3)
     try {
       const { id: account } = await a.engine.accounts.create({ email: 'one@example.org', plan: 'unlimited' })
@@ -37,6 +42,8 @@ describe('copies between nodes', { timeout: 120_000, ...needsPostgres }, () => {
   const never = (): never => {
     throw new Error('it is not there')
   }
+  const statusOf = async ({ account }: Copied, { engine }: FleetNode, cid: string) =>
+    (await engine.pins.status({ account, cid }))[0]?.record.status
   const read = async (node: FleetNode, cid: string): Promise<[number, number]> => {
     const answer = await fetch(`${node.url}/ipfs/${cid}`)
     return [answer.status, (await answer.arrayBuffer()).byteLength]
@@ -57,6 +64,67 @@ describe('copies between nodes', { timeout: 120_000, ...needsPostgres }, () => {
       await a?.engine.pins.remove(small.cid, { account: fleet.account })
       await fleet.done()
       for (const node of fleet.nodes) expect((await read(node, small.cid))[0]).toBe(404)
+    })
+  })
+
+  test('a lost node leaves its records pinned, and another copy is made', async () => {
+    const cluster = { ...CLUSTER }
+    await withCopies(async fleet => {
+      const [a, b, c] = fleet.nodes as [FleetNode, FleetNode, FleetNode]
+      const { cid } = await upload(fleet, 'large', LARGE)
+      await fleet.done()
+      await a.stop()
+      await b.engine.nodes.forget('a', { isReplaced: true })
+      const others = [b, c]
+      await expect
+        .poll(async () => (await b.engine.nodes.list()).map(({ id, state, records }) => [id, state, records]), PATIENCE)
+        .toContainEqual(['a', 'forgotten', 0])
+      await settled(others.map(({ engine }) => engine))
+      expect(await statusOf(fleet, b, cid)).toBe('pinned')
+      for (const node of others) {
+        await node.stop()
+        const other = node === b ? c : b
+        expect(await read(other, cid)).toEqual([200, LARGE])
+        await node.start()
+      }
+    }, cluster)
+  })
+
+  test('fewer copies are released, once all nodes name fewer', async () => {
+    const cluster = { ...CLUSTER, copies: 3 }
+    await withCopies(async fleet => {
+      const { cid } = await upload(fleet, 'large', LARGE)
+      await fleet.done()
+      const whole = async () => {
+        for (const { engine } of fleet.nodes) await engine.collect({ graceSeconds: 0 })
+        const files = await Promise.all(fleet.nodes.map(({ dataDir }) => filesIn(join(dataDir, 'blocks'))))
+        return files.filter(some => some.some(file => file.endsWith('.data'))).length
+      }
+      expect(await whole()).toBe(3)
+      cluster.copies = 2
+      for (const node of fleet.nodes) {
+        await node.stop()
+        await node.start()
+      }
+      await fleet.done()
+      await expect.poll(whole, PATIENCE).toBe(2)
+      for (const node of fleet.nodes) expect(await read(node, cid)).toEqual([200, LARGE])
+    }, cluster)
+  })
+
+  test('a damaged block is repaired from a copy, and the record stays pinned', async () => {
+    await withCopies(async fleet => {
+      const [a] = fleet.nodes as [FleetNode]
+      const { cid } = await upload(fleet, 'large', LARGE)
+      await fleet.done()
+      const statuses: string[] = []
+      a.engine.events.on('pin:status', ({ record }) => statuses.push(record.status))
+      const files = (await filesIn(join(a.dataDir, 'blocks'))).filter(file => file.endsWith('.data'))
+      await rm(join(a.dataDir, 'blocks', files[0] ?? ''))
+      await a.engine.reconcile()
+      expect((await a.engine.verify()).damaged).toEqual([])
+      expect([statuses, await statusOf(fleet, a, cid)]).toEqual([[], 'pinned'])
+      expect(await read(a, cid)).toEqual([200, LARGE])
     })
   })
 

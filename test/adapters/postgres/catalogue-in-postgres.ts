@@ -1,3 +1,4 @@
+import { FRAMES_RUN } from '../../../adapters/postgres/node-states.ts'
 import type { Postgres } from '../../../adapters/postgres/postgres.ts'
 import { postgresAccess } from '../../../adapters/postgres/postgres-access.ts'
 import { postgresContent } from '../../../adapters/postgres/postgres-content.ts'
@@ -63,7 +64,7 @@ export function withNode(
     const { content, offers, retirements, copies } = postgresContent(
       database,
       ledger,
-      { name, number, run: `run of ${name}`, tables: featureTables },
+      { name, number, run: `${FRAMES_RUN}${name}`, tables: featureTables },
       EXTERNAL,
     )
     try {

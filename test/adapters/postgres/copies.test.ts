@@ -1,80 +1,16 @@
-import { beforeEach, describe, expect, test } from 'vitest'
-import { checkSets, prepareCopies, wantSets } from '../../../adapters/postgres/copy-sets.ts'
-import { FRAMES_RUN } from '../../../adapters/postgres/node-states.ts'
-import type { Postgres } from '../../../adapters/postgres/postgres.ts'
+import { describe, expect, test } from 'vitest'
+import { checkSets } from '../../../adapters/postgres/copy-sets.ts'
 import { PostgresPlaces } from '../../../adapters/postgres/shared-places.ts'
-import type { Copies, CopySets } from '../../../src/catalogue/copies.ts'
+import type { CopySets } from '../../../src/catalogue/copies.ts'
 import { Possessor, PUBLIC } from '../../../src/ledger/possessor.ts'
 import { commit, DAG, dagOf, NOW, record, SIZES } from '../../catalogue/content-support.ts'
 import { ManualClock } from '../../support/manual-clock.ts'
 import { needsPostgres } from '../../support/postgres-server.ts'
-import { type TestNode, withNode } from './catalogue-in-postgres.ts'
-import { emptiedDatabase } from './opened-database.ts'
-
-const NODES = ['here', 'there', 'third']
-const TWO: CopySets = { near: { nodes: NODES, copies: 2 } }
+import type { TestNode } from './catalogue-in-postgres.ts'
+import { copiedNodes, NODES, TWO } from './copied-nodes.ts'
 
 describe('copies in a fleet', needsPostgres, () => {
-  let database: Postgres
-  let address = ''
-  emptiedDatabase((opened, url) => {
-    database = opened
-    address = url
-  })
-  beforeEach(() => prepareCopies(address))
-
-  /** Starts the nodes with one configuration, or each with its own. */
-  const configured = async (...all: Array<CopySets | null>) => {
-    for (const [number, name] of NODES.entries()) {
-      const sets = all[number] === undefined ? all[0] : all[number]
-      await database.command(
-        `INSERT INTO nodes (name, number, id, url, run, copy_sets) VALUES ($1, $2, $1, $1, $3, $4)
-         ON CONFLICT (name) DO UPDATE SET run = excluded.run, copy_sets = excluded.copy_sets`,
-        [name, number, `${FRAMES_RUN}${name}`, sets === null ? null : JSON.stringify(sets)],
-      )
-    }
-    await database.transaction(wantSets)
-  }
-  const withNodes = (run: (nodes: [TestNode, TestNode, TestNode]) => Promise<void>) =>
-    withNode(database, 'here', here =>
-      withNode(database, 'there', there => withNode(database, 'third', third => run([here, there, third]), 2), 1),
-    )
-  const rows = () =>
-    database.reading.all<{ node: string; state: string; ends: number | null }>(
-      'SELECT node, state, ends FROM copies ORDER BY multihash, codec, owner, node',
-    )
-  const countOf = async (table: string): Promise<number> =>
-    (await database.reading.first<{ count: number }>(`SELECT COUNT(*) AS count FROM ${table}`))?.count ?? 0
-  const copiesOf = async ({ copies }: TestNode): Promise<Copies> => {
-    const found = await copies()
-    if (found === null) throw new Error('the node has no copies')
-    return found
-  }
-  /** Makes all copies that nodes want. */
-  const takeAll = async (nodes: readonly TestNode[]) => {
-    for (const node of nodes) {
-      const copies = await copiesOf(node)
-      for (const due of await copies.due(NOW, 100)) {
-        const { codec, multihash, owner } = due
-        const dag = { ...SIZES, codec, multihash, owner }
-        await copies.take(due, { backendId: 0, stagedRootId: await node.stage(0), dag })
-      }
-    }
-  }
-  const walked = async (node: TestNode) => {
-    const copies = await copiesOf(node)
-    while (await copies.walk());
-  }
-  const released = async (nodes: readonly TestNode[]) => {
-    for (const { records } of nodes) await records.finishRemovals()
-  }
-  /** The ends of the roots that the ledger keeps. */
-  const ledgerOf = ({ db }: TestNode) =>
-    db
-      .prepare<[], { until: number | null }>(
-        "SELECT live_until AS until FROM roots WHERE state = 'complete' ORDER BY id",
-      )
-      .all()
+  const { db, configured, withNodes, rows, countOf, copiesOf, takeAll, walked, released, ledgerOf } = copiedNodes()
 
   test('one copy writes no row and enables no trigger', async () => {
     await configured({})
@@ -221,7 +157,7 @@ describe('copies in a fleet', needsPostgres, () => {
     await withNodes(async nodes => {
       const [here] = nodes
       await commit(here, [record('r1'), record('r2', { dag: dagOf('b') })])
-      const blocker = await database.connection()
+      const blocker = await db().connection()
       try {
         await blocker.query('BEGIN')
         await blocker.query('SELECT 1 FROM copies WHERE multihash = $1 FOR UPDATE', [Buffer.from(DAG.multihash)])
@@ -233,7 +169,7 @@ describe('copies in a fleet', needsPostgres, () => {
           .poll(() => countOf("pg_locks WHERE NOT granted AND locktype IN ('transactionid', 'tuple')"))
           .toBe(1)
         // The other content waits unlocked for its turn.
-        expect((await database.reading.all('SELECT 1 FROM copies FOR UPDATE SKIP LOCKED')).length).toBe(1)
+        expect((await db().reading.all('SELECT 1 FROM copies FOR UPDATE SKIP LOCKED')).length).toBe(1)
         await blocker.query('COMMIT')
         await removed
       } finally {
@@ -249,11 +185,11 @@ describe('copies in a fleet', needsPostgres, () => {
       const [here] = nodes
       await commit(here, [record('r1')])
       await takeAll(nodes)
-      const [{ node, hold = '' } = { node: '' }] = await database.reading.all<{ node: string; hold?: string }>(
+      const [{ node, hold = '' } = { node: '' }] = await db().reading.all<{ node: string; hold?: string }>(
         'SELECT node, hold_id AS hold FROM copies',
       )
       const clock = new ManualClock()
-      const found = await new PostgresPlaces(database).find(DAG.multihash, new Possessor(PUBLIC, clock))
+      const found = await new PostgresPlaces(db()).find(DAG.multihash, new Possessor(PUBLIC, clock))
       const place = { liveUntil: null, isRoot: true, owner: 0 }
       expect(found).toEqual([
         { ...place, node: 0 },
@@ -268,9 +204,8 @@ describe('copies in a fleet', needsPostgres, () => {
     const larger: CopySets = { near: { nodes: NODES, copies: 3 } }
     await configured(TWO)
     await configured(larger, TWO)
-    const sets = () => database.reading.all('SELECT copies FROM copy_sets ORDER BY copies')
-    const agreed = async () =>
-      (await database.reading.first<{ agreed: boolean }>('SELECT agreed FROM copy_walk'))?.agreed
+    const sets = () => db().reading.all('SELECT copies FROM copy_sets ORDER BY copies')
+    const agreed = async () => (await db().reading.first<{ agreed: boolean }>('SELECT agreed FROM copy_walk'))?.agreed
     expect([await sets(), await agreed()]).toEqual([[{ copies: 2 }, { copies: 3 }], false])
     await configured(larger)
     expect([await sets(), await agreed()]).toEqual([[{ copies: 3 }], true])
@@ -280,7 +215,7 @@ describe('copies in a fleet', needsPostgres, () => {
     await configured(TWO, null)
     expect(await countOf('copy_sets')).toBe(0)
     await configured(TWO)
-    await database.command("UPDATE nodes SET run = 'old' WHERE name = 'there'")
+    await db().command("UPDATE nodes SET run = 'old' WHERE name = 'there'")
     await configured({}, null)
     expect(await countOf('copy_sets')).toBe(1)
   })

@@ -152,6 +152,15 @@ async function copied(database: Postgres): Promise<void> {
         await copies?.retry(due, 1, 'later')
         await copies?.take(due, { backendId: 0, stagedRootId: await node.stage(0), dag: { ...SIZES, ...DAG } })
       }
+      await copies?.promote()
+      await database.command("UPDATE copies SET state = 'surplus', node = 'there', run = 'before'")
+      await copies?.compare()
+      await database.command('DELETE FROM copy_sets')
+      await database.command("UPDATE nodes SET copy_sets = '{}'")
+      await copies?.walk()
+      await copies?.walk()
+      for (const copy of (await copies?.freed.begin(1, 1, 2)) ?? []) await copies?.freed.end(copy, copy.places, 2)
+      await copies?.freed.end({ id: 0, ...DAG, owner: 0, places: [] }, [], 2)
     },
     1,
   )

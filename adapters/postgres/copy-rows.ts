@@ -1,0 +1,35 @@
+import type { OwnedDag } from '../../src/ledger/whole-dag.ts'
+import type { SqlParam } from './sql.ts'
+
+/** Chooses again where copies are wanted, because a node ends. */
+export const WALK_AGAIN = 'UPDATE copy_walk SET place = 0'
+
+/** Locks the copies of a content in one order. */
+export const LOCK_COPIES = `
+  SELECT id, state, hold_id AS "holdId" FROM copies WHERE multihash = $1 AND codec = $2 AND owner = $3
+  ORDER BY node FOR UPDATE`
+
+/**
+ * Returns an SQL condition: a node that can take over a record has a copy of its content.
+ *
+ * @param table the table of the record
+ */
+export const hasCopy = (table: 'records' | 'removed_records'): string => `EXISTS (
+  SELECT 1 FROM copies JOIN nodes ON nodes.name = copies.node AND nodes.state IN ('active', 'retiring')
+  WHERE copies.multihash = ${table}.multihash AND copies.codec = ${table}.codec AND copies.owner = ${table}.owner
+    AND copies.state IN ('have', 'surplus', 'going'))`
+
+/** Decides again about the copies of contents. */
+export const FOLLOW_COPIES = `
+  SELECT follow_copies(array_agg(multihash), array_agg(codec), array_agg(owner)) FROM (
+    SELECT DISTINCT multihash, codec, owner
+    FROM unnest($1::bytea[], $2::bigint[], $3::bigint[]) AS given (multihash, codec, owner)) AS one`
+
+/** Returns the parameters of {@link FOLLOW_COPIES}. */
+export function followed(contents: readonly OwnedDag[]): SqlParam[] {
+  return [
+    contents.map(({ multihash }) => multihash),
+    contents.map(({ codec }) => codec),
+    contents.map(({ owner }) => owner),
+  ]
+}

@@ -1,0 +1,209 @@
+import { describe, expect, test } from 'vitest'
+import { changeState } from '../../../adapters/postgres/node-states.ts'
+import type { CopySets, FreedCopy } from '../../../src/catalogue/copies.ts'
+import { commit, dagOf, NOW, record } from '../../catalogue/content-support.ts'
+import { needsPostgres } from '../../support/postgres-server.ts'
+import type { TestNode } from './catalogue-in-postgres.ts'
+import { copiedNodes, NODES, TWO } from './copied-nodes.ts'
+
+const LATER = NOW + 60_000
+const THREE: CopySets = { near: { nodes: NODES, copies: 3 } }
+
+describe('surplus copies', needsPostgres, () => {
+  const { db, configured, withNodes, rows, countOf, copiesOf, takeAll, walked, ledgerOf } = copiedNodes()
+
+  /** Lets a content have copies on both other nodes, of which the sets then want fewer. */
+  const withSurplus = (sets: CopySets, run: (nodes: [TestNode, TestNode, TestNode]) => Promise<void>) =>
+    withNodes(async nodes => {
+      await configured(THREE)
+      await commit(nodes[0], [record('r1')])
+      await takeAll(nodes)
+      await configured(sets)
+      await walked(nodes[0])
+      await run(nodes)
+    })
+  const states = async () => Object.fromEntries((await rows()).map(({ node, state }) => [node, state]))
+  const surplusOf = async (nodes: readonly TestNode[]): Promise<TestNode> => {
+    const found = (await rows()).find(({ state }) => state === 'surplus')
+    return nodes[NODES.indexOf(found?.node ?? '')] as TestNode
+  }
+  const begin = async (node: TestNode, now = NOW): Promise<FreedCopy[]> =>
+    (await copiesOf(node)).freed.begin(now, 10, LATER)
+  const end = async (node: TestNode, [copy]: FreedCopy[], sound = copy?.places ?? []): Promise<boolean> =>
+    copy !== undefined && (await (await copiesOf(node)).freed.end(copy, sound, LATER))
+
+  test('goes after the others have said that they have the content', async () => {
+    await withSurplus(TWO, async nodes => {
+      const node = await surplusOf(nodes)
+      const going = await begin(node)
+      expect(going[0]?.places.map(place => place.node)).toContain('here')
+      expect(Object.values(await states()).toSorted()).toEqual(['going', 'have'])
+      expect(await end(node, going)).toBe(true)
+      expect([Object.values(await states()), ledgerOf(node), await countOf('roots')]).toEqual([['have'], [], 2])
+    })
+  })
+
+  test('stays if a node that is counted on lacks it', async () => {
+    await withSurplus(TWO, async nodes => {
+      const node = await surplusOf(nodes)
+      const going = await begin(node)
+      const [{ places } = { places: [] }] = going
+      expect(
+        await end(
+          node,
+          going,
+          places.filter(place => place.node !== 'here'),
+        ),
+      ).toBe(false)
+      expect(Object.values(await states()).toSorted()).toEqual(['have', 'surplus'])
+      expect([await begin(node), (await begin(node, LATER)).length]).toEqual([[], 1])
+    })
+  })
+
+  test('two that count on each other do not both go', async () => {
+    const one: CopySets = { near: { nodes: NODES, copies: 2 }, far: { nodes: ['there', 'third'], copies: 2 } }
+    await withSurplus(one, async nodes => {
+      await commit(nodes[0], [record('r2', { clusterId: 'far' })])
+      // Both nodes believe that their copy is superfluous.
+      await db().command("UPDATE copies SET state = 'surplus'")
+      await db().command("DELETE FROM copy_sets WHERE cluster_id = 'far'")
+      await db().command('UPDATE copy_sets SET nodes = $1', [['there', 'third']])
+      const [, there, third] = nodes
+      const first = await begin(there)
+      const second = await begin(third)
+      expect(first.length + second.length).toBeLessThan(2)
+    })
+  })
+
+  test('a copy does not count before its node has compared it', async () => {
+    await withSurplus(TWO, async nodes => {
+      const node = await surplusOf(nodes)
+      const other = (await rows()).find(({ state }) => state === 'have')?.node ?? ''
+      await db().command('UPDATE nodes SET run = $2 WHERE name = $1', [other, 'frames-again'])
+      expect(await begin(node)).toEqual([])
+    })
+  })
+
+  test('stays if a node has started again since the mark', async () => {
+    await withSurplus(TWO, async nodes => {
+      const node = await surplusOf(nodes)
+      const going = await begin(node)
+      await db().command("UPDATE nodes SET run = 'frames-again' WHERE name = 'here'")
+      expect(await end(node, going)).toBe(false)
+      expect(Object.values(await states()).toSorted()).toEqual(['have', 'surplus'])
+    })
+  })
+
+  test('nothing goes while a node has content to offer', async () => {
+    await withSurplus(TWO, async nodes => {
+      const node = await surplusOf(nodes)
+      await db().command("INSERT INTO set_backs (id, problem, noticed_by) VALUES ('s', 'p', 'here')")
+      expect(await begin(node)).toEqual([])
+    })
+  })
+
+  test('nothing goes while the nodes name different sets', async () => {
+    await withSurplus(TWO, async nodes => {
+      const node = await surplusOf(nodes)
+      await db().command('UPDATE copy_walk SET agreed = FALSE')
+      expect(await begin(node)).toEqual([])
+    })
+  })
+
+  test('a damaged copy is repaired, and not freed before', async () => {
+    await withSurplus(TWO, async nodes => {
+      const node = await surplusOf(nodes)
+      const dag = { ...dagOf('a'), owner: 0 }
+      const damage = { backendId: 0, dag, homes: new Map(), reason: 'r', now: NOW }
+      await node.reconciliation.requeue(damage)
+      expect(Object.values(await states()).toSorted()).toEqual(['damaged', 'have'])
+      expect(await begin(node)).toEqual([])
+      await takeAll([node])
+      expect((await surplusOf(nodes)) === node).toBe(true)
+      expect((await begin(node)).length).toBe(1)
+    })
+  })
+})
+
+describe('copies of a node that starts again', needsPostgres, () => {
+  const { db, configured, withNodes, rows, countOf, copiesOf, takeAll, released } = copiedNodes()
+
+  test('a copy that the directory lacks is wanted again', async () => {
+    await withNodes(async nodes => {
+      await configured(THREE)
+      await commit(nodes[0], [record('r1')])
+      await takeAll(nodes)
+      const [, there] = nodes
+      await db().command("UPDATE copies SET run = 'before'")
+      const held = await db().reading.first<{ hold: string }>("SELECT hold_id AS hold FROM copies WHERE node = 'there'")
+      await there.ledger.release([held?.hold ?? ''])
+      for (const node of nodes) while (await (await copiesOf(node)).compare());
+      expect((await rows()).map(({ node, state }) => [node, state])).toEqual([
+        ['there', 'wanted'],
+        ['third', 'have'],
+      ])
+      await takeAll(nodes)
+      await released(nodes)
+      expect(await countOf("copies WHERE state = 'have'")).toBe(2)
+      expect(await countOf("holds WHERE state = 'void'")).toBe(0)
+    })
+  })
+})
+
+describe('records of a lost node', needsPostgres, () => {
+  const { db, configured, withNodes, rows, countOf, copiesOf, takeAll, walked, released } = copiedNodes()
+
+  const forget = async () => {
+    await db().transaction(sql => changeState(sql, 'here', { from: 'active', to: 'forgetting' }))
+    await db().command('UPDATE copy_walk SET place = 0')
+  }
+  const promoted = async (nodes: readonly TestNode[]) => {
+    for (const node of nodes) while (await (await copiesOf(node)).promote());
+  }
+  const holders = async (table: string) =>
+    (await db().reading.all<{ node: string }>(`SELECT node FROM ${table} JOIN holds ON holds.id = hold_id`)).map(
+      ({ node }) => node,
+    )
+
+  test('stay pinned on a node that has a copy, and get another copy', async () => {
+    await withNodes(async nodes => {
+      const [here, there, third] = nodes
+      await configured(TWO)
+      await commit(here, [record('r1'), record('r2', { accountId: 'two' })])
+      await takeAll(nodes)
+      const [copy] = await rows()
+      await forget()
+      await promoted([there, third])
+      expect([await holders('records'), (await here.records.get('r1'))?.status]).toEqual([
+        [copy?.node, copy?.node],
+        'pinned',
+      ])
+      await walked(there)
+      await takeAll([there, third])
+      await released([there, third])
+      expect((await rows()).filter(({ state }) => state === 'have').map(({ node }) => node)).toEqual(
+        expect.arrayContaining(['there', 'third'].filter(node => node !== copy?.node)),
+      )
+      for (const id of ['r1', 'r2']) await there.records.discard(id)
+      await released([there, third])
+      const left = ['copies', "holds WHERE node <> 'here'", 'roots']
+      expect(await Promise.all(left.map(countOf))).toEqual([0, 0, 0])
+    })
+  })
+
+  test('a removed record returns from a copy after its node was lost', async () => {
+    await withNodes(async nodes => {
+      const [here, there, third] = nodes
+      await configured(TWO)
+      await commit(here, [record('r1')])
+      await takeAll(nodes)
+      const change = { name: 'b', accountId: 'one', action: 'delete', selection: '', total: 1, undoMs: 1, createdAt: 0 }
+      const { id } = await here.bulk.add(change as Parameters<typeof here.bulk.add>[0])
+      await here.bulk.remove({ id, place: '', next: null, ids: ['r1'], now: NOW, isListed: true } as never)
+      await forget()
+      await promoted([there, third])
+      expect(await holders('removed_records')).toEqual([(await rows())[0]?.node])
+      expect(await countOf("holds WHERE state = 'kept'")).toBe(2)
+    })
+  })
+})
