@@ -185,7 +185,7 @@ const promises: readonly KeptPromise[] = [
     file: 'adapters/postgres/postgres-copies.ts',
     find: 'if (moved.length > 0) await moveRecords',
     replace: 'if (moved.length < 0) await moveRecords',
-    test: freed('stay pinned on a node that has a copy, and get another copy'),
+    test: freed('stay pinned on a node that has a copy'),
   },
   {
     promise: 'a removed record of a lost node returns from a copy',
@@ -201,7 +201,7 @@ const promises: readonly KeptPromise[] = [
     replace: 'return member !== null ? own : [',
     test: {
       file: 'test/adapters/fleet/copies.test.ts',
-      name: 'a damaged block is repaired from a copy, and the record stays pinned',
+      name: 'a copy repairs a damaged block, and the record stays pinned',
     },
   },
 ]

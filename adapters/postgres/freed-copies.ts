@@ -19,8 +19,8 @@ const SET_STATE = 'UPDATE copies SET state = $2, due_at = $3, since = clock_time
 const rootsOf = (owner: string): string => `
   SELECT id, backend_id FROM roots WHERE multihash = $1 AND codec = $2 AND ${owner}`
 /**
- * The places that count: a root by the hold of one of its records, and a copy that its node has compared with its ledger in
- * this run, and since the newest set-back.
+ * The places that count: roots by the hold of one of their records, and compared copies. Their nodes have compared them
+ * with their ledgers in the current run, and since the newest set-back.
  */
 const PLACES = `
   WITH kept AS (${rootsOf('owner = 0 AND $3 = 0')} UNION ALL ${rootsOf('owner <> 0 AND owner = $3')})

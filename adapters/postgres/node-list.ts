@@ -39,7 +39,25 @@ const MOVING = `
   FROM nodes JOIN nodes AS target ON target.name = nodes.retire_to
   JOIN holds ON holds.node = nodes.name JOIN records ON records.hold_id = holds.id
   WHERE nodes.state = 'retiring' GROUP BY 1, 2, 3 ORDER BY 1, 3`
+/** Copies that a node has not made yet, or must repair. */
+const WANTED_COPIES = `
+  SELECT node AS name, COUNT(*) AS count FROM copies WHERE state IN ('wanted', 'damaged') GROUP BY node ORDER BY node`
+/** Contents for which copies are wanted, while one node alone has them. */
+const ONLY_COPIES = `
+  SELECT MAX(nodes.name) AS name, 1 AS count FROM (
+    SELECT DISTINCT multihash, codec, owner FROM copies WHERE state = 'wanted') AS one
+  JOIN LATERAL (
+    SELECT backend_id FROM roots WHERE multihash = one.multihash AND codec = one.codec AND owner = 0 AND one.owner = 0
+    UNION ALL SELECT backend_id FROM roots
+      WHERE multihash = one.multihash AND codec = one.codec AND owner <> 0 AND owner = one.owner) AS kept ON TRUE
+  JOIN nodes ON nodes.number = kept.${NODE_NUMBER}
+  GROUP BY one.multihash, one.codec, one.owner HAVING COUNT(*) = 1 LIMIT 100000`
 const BYTES = `SELECT ${NODE_NUMBER} AS number, SUM(dag_size)::bigint AS bytes FROM roots GROUP BY 1`
+
+interface Count {
+  name: string
+  count: number
+}
 
 interface Waiting {
   name: string
@@ -108,17 +126,21 @@ export class NodeList {
   }
 
   async #count(): Promise<Counted> {
-    const [records, bytes, waiting, moving, { keepers }] = await Promise.all([
-      this.#sql.all<{ name: string; count: number }>(RECORDS),
+    const [records, bytes, waiting, moving, { keepers }, copies, only] = await Promise.all([
+      this.#sql.all<Count>(RECORDS),
       this.#sql.all<{ number: number; bytes: number }>(BYTES),
       this.#sql.all<Waiting>(WAITS),
       this.#sql.all<Moving>(MOVING),
       findTakers(this.#sql, ''),
+      this.#sql.all<Count>(WANTED_COPIES),
+      this.#sql.all<Count>(ONLY_COPIES),
     ])
     const waits = new Map<string, string[]>()
     const add = (name: string, wait: string): unknown => waits.set(name, [...(waits.get(name) ?? []), wait])
     for (const [name, some] of Map.groupBy(moving, row => row.name)) add(name, moveOf(some, keepers))
     for (const row of waiting) add(row.name, waitOf(row, this.#pace.names))
+    for (const [name, some] of Map.groupBy(only, row => row.name)) add(name, onlyOf(some.length))
+    for (const { name, count } of copies) add(name, copiesOf(count))
     return {
       waits,
       records: new Map(records.map(({ name, count }) => [name, count])),
@@ -133,6 +155,15 @@ function waitOf({ name, taker, id, count }: Waiting, paces: string): string {
   if (taker === name)
     return `${records} until ${paces === '' ? '' : `${paces} have room, or until `}the content on it is whole`
   return `${records} until ${id ?? taker ?? 'the node of the cluster'} has the content`
+}
+
+/** Warns an operator who wants to restart the node. */
+function onlyOf(count: number): string {
+  return `${count === 1 ? '1 content has its' : `${count} contents have their`} only copy on it`
+}
+
+function copiesOf(count: number): string {
+  return count === 1 ? '1 copy is not made on it yet' : `${count} copies are not made on it yet`
 }
 
 /** Names the clusters of the records that a node still has to move. */

@@ -52,7 +52,7 @@ export interface FreedCopies {
    * and is tried again `later`.
    *
    * @param sound the places whose nodes have said, after the mark, that their ledgers have the holds
-   * @returns whether it is released
+   * @returns false if it is not released
    */
   end(copy: FreedCopy, sound: readonly CopyPlace[], later: number): Promise<boolean>
 }

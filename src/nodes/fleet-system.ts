@@ -43,7 +43,7 @@ export interface FleetParts {
   clock: Clock
 }
 
-/** What the ledger of a node has. */
+/** Holds of the ledger of a node. */
 export interface HoldsOnNode {
   /** Run of the node. */
   run: string

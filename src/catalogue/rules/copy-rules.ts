@@ -1,8 +1,8 @@
 import type { CopyPlace } from '../copies.ts'
 
 /**
- * Returns whether other places are enough without a copy: for each set as many of its nodes as it wants, or all of them, and
- * one at least.
+ * Returns whether other places are enough without a copy. Each set needs as many of its nodes as it wants, or all of them.
+ * At least one place must be left.
  */
 export function isSpared(
   others: readonly Pick<CopyPlace, 'node'>[],

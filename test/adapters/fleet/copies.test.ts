@@ -112,7 +112,7 @@ describe('copies between nodes', { timeout: 120_000, ...needsPostgres }, () => {
     }, cluster)
   })
 
-  test('a damaged block is repaired from a copy, and the record stays pinned', async () => {
+  test('a copy repairs a damaged block, and the record stays pinned', async () => {
     await withCopies(async fleet => {
       const [a] = fleet.nodes as [FleetNode]
       const { cid } = await upload(fleet, 'large', LARGE)

@@ -1,5 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { checkSets } from '../../../adapters/postgres/copy-sets.ts'
+import { LostPace } from '../../../adapters/postgres/lost-pace.ts'
+import { NodeList } from '../../../adapters/postgres/node-list.ts'
 import { PostgresPlaces } from '../../../adapters/postgres/shared-places.ts'
 import type { CopySets } from '../../../src/catalogue/copies.ts'
 import { Possessor, PUBLIC } from '../../../src/ledger/possessor.ts'
@@ -197,6 +199,21 @@ describe('copies in a fleet', needsPostgres, () => {
       ])
       const payers = await here.egress.payersOf([hold], { now: NOW, month: 202_611 })
       expect(payers.map(({ accountId }) => accountId)).toEqual(['one'])
+    })
+  })
+
+  test('the list of nodes names what has only one copy', async () => {
+    await configured(TWO)
+    await withNodes(async nodes => {
+      await commit(nodes[0], [record('r1'), record('r2', { dag: dagOf('b') })])
+      const waits = async () => {
+        const listed = await new NodeList(db().reading, new ManualClock(), new LostPace([])).list()
+        return listed.flatMap(one => one.waits)
+      }
+      expect(await waits()).toEqual(expect.arrayContaining(['2 contents have their only copy on it']))
+      expect((await waits()).join()).toMatch(/not made on it yet/)
+      await takeAll(nodes)
+      expect(await waits()).toEqual([])
     })
   })
 

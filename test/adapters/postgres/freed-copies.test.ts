@@ -165,7 +165,7 @@ describe('records of a lost node', needsPostgres, () => {
       ({ node }) => node,
     )
 
-  test('stay pinned on a node that has a copy, and get another copy', async () => {
+  test('stay pinned on a node that has a copy', async () => {
     await withNodes(async nodes => {
       const [here, there, third] = nodes
       await configured(TWO)

@@ -148,6 +148,7 @@ const WHOLE: ReadonlyArray<[statement: RegExp, why: string]> = [
   [/AS "isEmpty"$/, 'after each pass over the content of a retiring node'],
   [/records\.cluster_id AS cluster\n/, 'the clusters of a node that retires, for the owner'],
   [/AS taker, COUNT\(\*\) AS count/, 'counts offers by node, for the owner'],
+  [/^\s*SELECT MAX\(nodes.name\) AS name, 1/, 'the wanted copies by a partial index, for the owner'],
   [/^\s*SELECT node AS name, COUNT|AS number, SUM\(dag_size\)/, 'counts by node, for the owner'],
   [/^SELECT 'accounts' AS kind/, 'totals of all accounts, for the owner'],
 ]
