@@ -352,8 +352,8 @@ const promises: readonly KeptPromise[] = [
   {
     promise: 'content with lost blocks is fetched again for records of removed clusters, too',
     file: 'adapters/postgres/postgres-reconciliation.ts',
-    find: 'after, isHere, clusters, STEP, dag.owner]',
-    replace: 'after, false, clusters, STEP, dag.owner]',
+    find: 'dag.owner, after, isHere, clusters, STEP]',
+    replace: 'dag.owner, after, false, clusters, STEP]',
     test: rule('sets all records of a root'),
   },
   {

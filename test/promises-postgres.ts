@@ -151,8 +151,8 @@ const promises: readonly KeptPromise[] = [
   {
     promise: 'a record that an undo restores behind a pass is taken over',
     file: 'adapters/postgres/lost-remains.ts',
-    find: '    if (await this.#hasRecords(node)) return false\n',
-    replace: '    await this.#hasRecords(node)\n',
+    find: "if ((await this.#has('records', node)) || ",
+    replace: 'if (',
     test: lost('are taken over if an undo'),
   },
   {

@@ -33,10 +33,8 @@ export async function holdsOnNode(
 ): Promise<HoldsOnNode | null> {
   const target = `${NODE_HOLDS_PATH}?${new URLSearchParams(holds.map(id => ['hold', id] as [string, string]))}`
   try {
-    const { status, body } = await answerOf(sender, clock, {
-      ...{ node, method: 'GET', target, whileLeaving: true },
-      ...{ ms: ANSWER_MS, longest: LONGEST_ANSWER },
-    })
+    const request = { node, method: 'GET', target, whileLeaving: true }
+    const { status, body } = await answerOf(sender, clock, { ...request, ms: ANSWER_MS, longest: LONGEST_ANSWER })
     return status === 200 && body !== null ? (JSON.parse(body.toString()) as HoldsOnNode) : null
   } catch {
     return null

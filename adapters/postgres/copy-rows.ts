@@ -26,7 +26,7 @@ export const FOLLOW_COPIES = `
     FROM unnest($1::bytea[], $2::bigint[], $3::bigint[]) AS given (multihash, codec, owner)) AS one`
 
 /** Returns the parameters of {@link FOLLOW_COPIES}. */
-export function followed(contents: readonly OwnedDag[]): SqlParam[] {
+export function contentParams(contents: readonly OwnedDag[]): SqlParam[] {
   return [
     contents.map(({ multihash }) => multihash),
     contents.map(({ codec }) => codec),

@@ -3,7 +3,7 @@ import { isSpared } from '../../src/catalogue/rules/copy-rules.ts'
 import type { OwnedDag } from '../../src/ledger/whole-dag.ts'
 import { NODE_NUMBER } from './backends.ts'
 import type { ContentParts } from './content-change.ts'
-import { FOLLOW_COPIES, followed, LOCK_COPIES } from './copy-rows.ts'
+import { contentParams, FOLLOW_COPIES, LOCK_COPIES } from './copy-rows.ts'
 import { IS_GIVEN_UP } from './node-states.ts'
 import { NEWEST_SET_BACK } from './schema-set-backs.ts'
 import type { Sql } from './sql.ts'
@@ -57,7 +57,7 @@ export class PostgresFreedCopies implements FreedCopies {
     for (const copy of await this.#sql.all<OwnedDag & { id: number }>(SURPLUS, [holds.node, now, limit])) {
       const places = await database.transaction(async sql => {
         if ((await lockedState(sql, copy)) === null) return null
-        await sql.all(FOLLOW_COPIES, followed([copy]))
+        await sql.all(FOLLOW_COPIES, contentParams([copy]))
         const state = await lockedState(sql, copy)
         if (state !== 'surplus' && state !== 'going') return null
         const counted = await placesOf(sql, copy, holds.node)

@@ -2,7 +2,7 @@ import type { Copies, DueCopy, FreedCopies } from '../../src/catalogue/copies.ts
 import type { OwnedDag } from '../../src/ledger/whole-dag.ts'
 import { NODE_NUMBER } from './backends.ts'
 import type { ContentParts } from './content-change.ts'
-import { FOLLOW_COPIES, followed, LOCK_COPIES } from './copy-rows.ts'
+import { contentParams, FOLLOW_COPIES, LOCK_COPIES } from './copy-rows.ts'
 import { wantSets } from './copy-sets.ts'
 import { PostgresFreedCopies } from './freed-copies.ts'
 import { moveRecords } from './moved-records.ts'
@@ -99,7 +99,7 @@ export class PostgresCopies implements Copies {
       const walk = await sql.first<{ place: number }>(PLACE)
       if (walk === undefined) return false
       const roots = await sql.all<OwnedDag & { id: number }>(ROOTS, [walk.place, STEP])
-      if (roots.length > 0) await sql.all(FOLLOW_COPIES, followed(roots))
+      if (roots.length > 0) await sql.all(FOLLOW_COPIES, contentParams(roots))
       const last = roots.length < STEP ? null : (roots.at(-1)?.id ?? null)
       await sql.run(MOVE_ON, [last])
       return last !== null
@@ -142,7 +142,7 @@ export class PostgresCopies implements Copies {
       const known = await sql.all<LockedCopy>(LOCK_COPIES, [dag.multihash, dag.codec, dag.owner])
       if (known.find(one => one.id === id)?.holdId !== holdId) return
       await sql.run(LOST, [id])
-      await sql.all(FOLLOW_COPIES, followed([dag]))
+      await sql.all(FOLLOW_COPIES, contentParams([dag]))
       await holds.void(sql, [holdId])
     })
   }
@@ -172,7 +172,7 @@ export class PostgresCopies implements Copies {
         if (own?.state !== 'wanted' && own?.state !== 'damaged') return false
         await holds.use(sql, [hold.id])
         await sql.run(HAVE, [copy.id, hold.id, hold.rootId, this.#run])
-        await sql.all(FOLLOW_COPIES, followed([copy]))
+        await sql.all(FOLLOW_COPIES, contentParams([copy]))
         if (own.holdId !== null) await holds.void(sql, [own.holdId])
         return true
       })

@@ -4,7 +4,7 @@ import type { BlockSource } from '../content/block-source.ts'
 import { HoldfastError } from '../domain/errors.ts'
 import type { Blocks } from '../ledger/blocks.ts'
 
-export interface CopiedBlocksParts {
+export interface BlocksOfCopiesParts {
   /** Returns null if no cluster wants copies. */
   copies: () => Promise<Pick<Copies, 'sourcesOf'> | null>
   blocks: Pick<Blocks, 'find' | 'completeRootsOf'>
@@ -15,11 +15,11 @@ export interface CopiedBlocksParts {
 const ROOTS = 4
 
 /** Reads blocks of a backend from other nodes that have the same content. */
-export class CopiedBlocks implements BlockSource {
-  readonly #parts: CopiedBlocksParts
+export class BlocksOfCopies implements BlockSource {
+  readonly #parts: BlocksOfCopiesParts
   readonly #backendId: number
 
-  constructor(parts: CopiedBlocksParts, backendId: number) {
+  constructor(parts: BlocksOfCopiesParts, backendId: number) {
     this.#parts = parts
     this.#backendId = backendId
   }

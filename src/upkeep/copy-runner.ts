@@ -7,7 +7,6 @@ import { HoldfastError, isHoldfastError } from '../domain/errors.ts'
 import type { Logger } from '../domain/logger.ts'
 import { cidOf } from '../ipld/cid.ts'
 import { type Attempt, type JobKind, JobRunner } from '../jobs/job-runner.ts'
-import type { FleetMember } from '../nodes/fleet-system.ts'
 import { takeDag } from './taken-dag.ts'
 
 export interface CopyRunnerParts {
@@ -17,7 +16,7 @@ export interface CopyRunnerParts {
   /** Returns a reader of the nodes with these ids, which have the same content. */
   readerOf: (nodes: readonly string[]) => BlockSource
   /** Asks a node which holds its ledger has; null if it does not answer. */
-  holdsOn: FleetMember['holdsOn']
+  holdsOn: (node: string, holds: readonly string[]) => Promise<{ run: string; held: readonly string[] } | null>
   clock: Clock
   logger: Logger
 }

@@ -10,7 +10,7 @@ import {
   type SurveyedBackend,
   type SurveyOptions,
 } from '../upkeep/cluster-survey.ts'
-import { CopiedBlocks } from '../upkeep/copied-blocks.ts'
+import { BlocksOfCopies } from '../upkeep/copied-blocks.ts'
 import { LocalCopies } from '../upkeep/local-copies.ts'
 import { LostBlocks } from '../upkeep/lost-blocks.ts'
 import { checkOffered } from '../upkeep/offering.ts'
@@ -64,7 +64,7 @@ export function makeUpkeepWork(setup: Setup, below: Below) {
     readersBeside: backendId => {
       const others = registry.backends.filter(({ id }) => id !== backendId)
       const own = others.flatMap(({ reader }) => (reader === null ? [] : new CheckedSource(reader)))
-      return member === null ? own : [...own, new CopiedBlocks({ copies, blocks, readerOf }, backendId)]
+      return member === null ? own : [...own, new BlocksOfCopies({ copies, blocks, readerOf }, backendId)]
     },
     homes,
     clock,
