@@ -21,6 +21,7 @@ import { Nodes } from './postgres-nodes.ts'
 import { PostgresRevisions } from './postgres-revisions.ts'
 import { postgresSignIn } from './postgres-sign-in.ts'
 import { PostgresTakedowns } from './postgres-takedowns.ts'
+import { plainNodes } from './private-records.ts'
 import { migrations } from './schema.ts'
 import { agreeOnKey } from './sealing-key.ts'
 import { voidLeft } from './shared-holds.ts'
@@ -59,6 +60,8 @@ export async function openShared(options: SharedOptions, name: NodeName): Promis
       options.address === null
         ? null
         : { nodes: new Nodes(database, clock, node.name, tables), secret, run, load: loadFleet }
+    const plain = fleet === null ? [] : await plainNodes(database)
+    if (plain.length > 0) options.onPlainTraffic?.(plain)
     const close = async (): Promise<void> => {
       await changes.stop()
       await database.close()

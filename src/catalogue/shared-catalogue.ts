@@ -84,6 +84,8 @@ export interface SharedOptions {
   onProblem: (problem: string) => void
   /** Receives a message if this process may no longer run as its node. */
   onRefusal: (problem: string) => void
+  /** Receives the ids of nodes that get private content without TLS, at the start. Not called if there are none. */
+  onPlainTraffic?: (nodes: readonly string[]) => void
   /**
    * Opens the sealing key of this node and returns the name of the key. Throws if the name is not `expected`, which is
    * null for the first node.

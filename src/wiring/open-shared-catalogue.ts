@@ -38,6 +38,8 @@ export async function openSharedCatalogue(
     logger.error({ problem }, 'the catalogue has changed unexpectedly: run reconcile --dry-run')
   const onRefusal = (problem: string): void =>
     logger.error({ problem }, 'this process may not run as its node: it writes nothing, stop it')
+  const onPlainTraffic = (nodes: readonly string[]): void =>
+    logger.warn({ nodes }, 'private content goes to these nodes without TLS: give them an https URL')
   const { url, adapter } = catalogueDatabase
   const system = await loadSystem(adapter)
   return system.open(
@@ -50,6 +52,7 @@ export async function openSharedCatalogue(
       past,
       onProblem,
       onRefusal,
+      onPlainTraffic,
       tables: featureTables,
       ...placeOf({ config, clusters }),
     },

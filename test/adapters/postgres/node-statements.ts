@@ -11,6 +11,7 @@ import { postgresContent } from '../../../adapters/postgres/postgres-content.ts'
 import { Nodes } from '../../../adapters/postgres/postgres-nodes.ts'
 import { PostgresRevisions } from '../../../adapters/postgres/postgres-revisions.ts'
 import { PostgresTakedowns } from '../../../adapters/postgres/postgres-takedowns.ts'
+import { plainNodes } from '../../../adapters/postgres/private-records.ts'
 import { PostgresPlaces } from '../../../adapters/postgres/shared-places.ts'
 import type { SqlParam } from '../../../adapters/postgres/sql.ts'
 import type { KnownPast } from '../../../src/catalogue/shared-catalogue.ts'
@@ -54,6 +55,7 @@ async function nodes(database: Postgres): Promise<void> {
   await known.lost({ after: null, limit: 1, account: 'one' })
   await known.stop()
   await database.reading.first(REFUSAL, ['here', 0])
+  await plainNodes(database)
   await new PostgresPlaces(database).find(new Uint8Array(34), new Possessor(PUBLIC, systemClock))
 }
 

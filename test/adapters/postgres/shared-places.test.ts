@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import type { Postgres } from '../../../adapters/postgres/postgres.ts'
+import { plainNodes } from '../../../adapters/postgres/private-records.ts'
 import { PostgresPlaces } from '../../../adapters/postgres/shared-places.ts'
 import { Possessor, PUBLIC } from '../../../src/ledger/possessor.ts'
 import { commit, DAG, dagOf, NO_LIMITS, NOW, record, SIZES } from '../../catalogue/content-support.ts'
@@ -33,6 +34,25 @@ describe('the places of content', needsPostgres, () => {
       })
     }
     await withNode(database, 'there', there, 1)
+  })
+
+  test('get private content without TLS only at a loopback address', async () => {
+    await withNode(database, 'here', async node => {
+      const at = (url: string) =>
+        database.command(
+          "INSERT INTO nodes (name, number, id, url) VALUES ('n', 99, 'one', $1) ON CONFLICT (name) DO UPDATE SET url = $1",
+          [url],
+        )
+      await at('http://10.0.0.1:4100')
+      await commit(node, [record('open')])
+      expect(await plainNodes(database)).toEqual([])
+      await commit(node, [record('closed', { owner: 77 })])
+      expect(await plainNodes(database)).toEqual(['one'])
+      for (const safe of ['https://10.0.0.1:4100', 'http://127.0.0.1:4100']) {
+        await at(safe)
+        expect(await plainNodes(database)).toEqual([])
+      }
+    })
   })
 
   test('are those of the directory for a file', async () => {
