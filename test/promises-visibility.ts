@@ -343,6 +343,13 @@ export const visibilityPromises: readonly KeptPromise[] = [
     test: { file: 'test/gateway/egress.test.ts', name: 'an account pays for reads of its private content' },
   },
   {
+    promise: 'nobody reads by a former hold that a set-back keeps',
+    file: 'adapters/postgres/record-owner.ts',
+    find: "          await sql.run('UPDATE holds SET new_end = 0 WHERE id = $1', [record.holdId])\n",
+    replace: '',
+    test: { file: 'test/adapters/postgres/bulk-holds.test.ts', name: 'serve nobody after they become private' },
+  },
+  {
     promise: 'a list by visibility has the records that have just changed',
     file: 'src/storage/schema-search-names.ts',
     find: 'OLD.status <> NEW.status OR OLD.owner <> NEW.owner OR',

@@ -13,8 +13,8 @@ const SET_OWNER = `
 
 /**
  * Gives records another owner. The ledger first holds the content for the new owner. One transaction gives this hold to
- * the record and makes the former hold void, and the ledger releases it. Until then this node serves the content as
- * before.
+ * the record and makes the former hold void, and the ledger ends and releases it. Until then this node serves the content
+ * as before.
  */
 export function recordOwnerChange(parts: ContentParts): Records['setOwner'] {
   const { database, holds, ledger } = parts
@@ -49,6 +49,8 @@ export function recordOwnerChange(parts: ContentParts): Records['setOwner'] {
           await holds.use(sql, [hold.id])
           const identity = rowIdentity({ ...current, owner })
           const row = await sql.first<HeldRecord>(SET_OWNER, [id, owner, hold.rootId, hold.id, identity])
+          // After a set-back, a node may keep void holds for long. An end of 0 lets nobody read by them.
+          await sql.run('UPDATE holds SET new_end = 0 WHERE id = $1', [record.holdId])
           await holds.void(sql, [record.holdId ?? ''])
           return row ?? null
         }, accountId)

@@ -43,6 +43,16 @@ describe('records of one node that a job on another node removes', needsPostgres
     })
   })
 
+  test('serve nobody after they become private, though a set-back delays the release', async () => {
+    await withNode(database, 'here', async here => {
+      await commit(here, [record('r1')])
+      await database.command("INSERT INTO set_backs (id, problem, noticed_by) VALUES ('1', 'p', 'n')")
+      await here.records.setOwner({ accountId: 'one', id: 'r1', owner: 77, now: NOW })
+      // The former root stays in the ledger, but is over.
+      expect(liveUntil(here)).toEqual([0, null])
+    })
+  })
+
   test('stay unreadable if they are removed while their node stores an end', async () => {
     await withNode(database, 'here', async here => {
       const { work } = postgresContent(database, here.ledger, { name: 'here', number: 0 })
