@@ -134,7 +134,7 @@ const promises: readonly KeptPromise[] = [
   {
     promise: 'two surplus copies do not count on each other',
     file: 'adapters/postgres/freed-copies.ts',
-    find: "AND copies.state = 'have' AND nodes.state",
+    find: "AND copies.state IN ('have', 'surplus') AND nodes.state",
     replace: "AND copies.state <> 'wanted' AND nodes.state",
     test: freed('two that count on each other do not both go'),
   },

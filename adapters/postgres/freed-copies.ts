@@ -29,7 +29,7 @@ const PLACES = `
   FROM kept JOIN nodes ON nodes.number = kept.${NODE_NUMBER} AND nodes.state = 'active'
   UNION ALL
   SELECT nodes.name, nodes.id, nodes.run, copies.hold_id FROM copies JOIN nodes ON nodes.name = copies.node
-  WHERE multihash = $1 AND codec = $2 AND owner = $3 AND copies.state = 'have' AND nodes.state = 'active'
+  WHERE multihash = $1 AND codec = $2 AND owner = $3 AND copies.state IN ('have', 'surplus') AND nodes.state = 'active'
     AND copies.run = nodes.run || ' ' || COALESCE((${NEWEST_SET_BACK}), '')`
 /** The sets of the content, with those of their nodes that can keep it. */
 const SETS = `

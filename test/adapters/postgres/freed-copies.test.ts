@@ -61,17 +61,15 @@ describe('surplus copies', needsPostgres, () => {
   })
 
   test('two that count on each other do not both go', async () => {
-    const one: CopySets = { near: { nodes: NODES, copies: 2 }, far: { nodes: ['there', 'third'], copies: 2 } }
-    await withSurplus(one, async nodes => {
-      await commit(nodes[0], [record('r2', { clusterId: 'far' })])
-      // Both nodes believe that their copy is superfluous.
-      await db().command("UPDATE copies SET state = 'surplus'")
-      await db().command("DELETE FROM copy_sets WHERE cluster_id = 'far'")
-      await db().command('UPDATE copy_sets SET nodes = $1', [['there', 'third']])
-      const [, there, third] = nodes
-      const first = await begin(there)
-      const second = await begin(third)
-      expect(first.length + second.length).toBeLessThan(2)
+    await withSurplus({}, async nodes => {
+      const [here, there, third] = nodes
+      await db().transaction(sql => changeState(sql, 'here', { from: 'active', to: 'forgetting' }))
+      expect(Object.values(await states())).toEqual(['surplus', 'surplus'])
+      const going = await begin(there)
+      expect([going.length, await begin(third)]).toEqual([1, []])
+      expect(await end(there, going)).toBe(true)
+      expect(await begin(third, LATER)).toEqual([])
+      expect((await here.records.get('r1'))?.status).toBe('pinned')
     })
   })
 
@@ -98,6 +96,7 @@ describe('surplus copies', needsPostgres, () => {
     await withSurplus(TWO, async nodes => {
       const node = await surplusOf(nodes)
       await db().command("INSERT INTO set_backs (id, problem, noticed_by) VALUES ('s', 'p', 'here')")
+      for (const one of nodes) while (await (await copiesOf(one)).compare());
       expect(await begin(node)).toEqual([])
     })
   })
