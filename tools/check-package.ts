@@ -21,8 +21,8 @@ const CATALOGUE = [
   'test/catalogue/memory-reconciliation.ts',
   'test/catalogue/memory-stops.ts',
   'test/catalogue/memory-undo.ts',
-  'test/features/audit/memory-audit.ts',
-  'test/features/webhooks/memory-webhooks.ts',
+  'test/features/audit/memory-audit.ts', // feature: audit
+  'test/features/webhooks/memory-webhooks.ts', // feature: webhooks
 ]
 const CONSUMER = join(import.meta.dirname, 'package-consumer')
 /** Codes in npm's error messages if no registry is reachable. */

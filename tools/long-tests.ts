@@ -5,8 +5,8 @@ export const LONG_TESTS: Readonly<Record<string, readonly string[]>> = {
     'test/adapters/postgres/steps.test.ts',
     'test/adapters/holdfast/remote-steps.test.ts',
     'test/pins/fetches/interruptions.test.ts',
-    'test/features/bulk/killed-bulk.test.ts',
-    'test/features/webhooks/killed-webhooks.test.ts',
+    'test/features/bulk/killed-bulk.test.ts', // feature: bulk
+    'test/features/webhooks/killed-webhooks.test.ts', // feature: webhooks
   ],
   'random models and mutations of bytes': [
     'test/adapters/postgres/catalogue-model.test.ts',
@@ -88,8 +88,8 @@ export const LONG_TESTS: Readonly<Record<string, readonly string[]>> = {
     'test/adapters/fleet/removed-clusters.test.ts',
     'test/adapters/fleet/retire.test.ts',
     'test/adapters/fleet/forgotten-node.test.ts',
-    'test/adapters/fleet/forgotten-processes.test.ts',
     'test/adapters/fleet/revision-processes.test.ts',
+    'test/features/webhooks/forgotten-processes.test.ts', // feature: webhooks
     'test/adapters/fleet/remembered-answers.test.ts',
     'test/adapters/fleet/set-back.test.ts',
     'test/adapters/holdfast/remote-backend.test.ts',
@@ -119,6 +119,7 @@ export const LONG_TESTS: Readonly<Record<string, readonly string[]>> = {
     'test/upkeep/scheduled-verification.test.ts',
     'test/wiring/catalogue-past.test.ts',
   ],
+  'the tree without each feature': ['test/features/removal.test.ts'],
   'files that a server loads, by all requests': ['test/wiring/loaded-after-ready.test.ts'],
   'torture, beyond one crash': ['test/torture/power-cut.test.ts', 'test/torture/torture.test.ts'],
 }

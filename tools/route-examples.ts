@@ -34,10 +34,12 @@ const admin = (route: string, more: Omit<Example, 'route'> = {}): Example => ({
   as: 'owner',
   ...more,
 })
+// feature: psa
 const psa = (route: string, more: Omit<Example, 'route'> = {}): Example => ({
   route: route.replace(' ', ' /psa'),
   ...more,
 })
+// end
 
 const LOGIN: Example = {
   route: 'POST /api/v3/auth/login',
@@ -130,16 +132,19 @@ export const EXAMPLES: readonly Example[] = [
   KEY,
   api('POST /tokens/revoke', { json: () => ({ name: 'ci' }) }),
   api('POST /tokens/console'),
+  // feature: webhooks
   api('POST /webhooks', { json: () => ({ url: 'https://app.example.org/pins' }), keep: { webhook: 'id' } }),
   api('GET /webhooks'),
   api('GET /webhooks/:id/deliveries', { path: known => `/api/v3/webhooks/${known.webhook}/deliveries` }),
   api('DELETE /webhooks/:id', { path: known => `/api/v3/webhooks/${known.webhook}` }),
+  // end
   { route: 'GET /api/v3', as: 'nobody' },
   api('GET /health', { as: 'nobody' }),
   api('GET /ready', { as: 'nobody' }),
   api('GET /peers', { as: 'nobody' }),
   api('GET /openapi.json', { as: 'nobody' }),
   api('GET /docs', { as: 'nobody' }),
+  // feature: psa
   psa('POST /pins', { json: () => ({ cid: SITE, name: 'site' }), keep: { requestid: 'requestid' } }),
   psa('GET /pins'),
   psa('GET /pins/:requestid', { path: known => `/psa/pins/${known.requestid}` }),
@@ -150,6 +155,7 @@ export const EXAMPLES: readonly Example[] = [
   }),
   psa('DELETE /pins/:requestid', { path: known => `/psa/pins/${known.requestid}` }),
   psa('GET /openapi.json', { as: 'nobody' }),
+  // end
   admin('GET /stats'),
   admin('POST /gc', { json: () => ({ graceSeconds: 0 }) }),
   admin('POST /verify', { json: () => ({}) }),
@@ -189,14 +195,17 @@ export const EXAMPLES: readonly Example[] = [
   admin('DELETE /takedowns/:cid', { path: () => `/admin/v1/takedowns/${CID}` }),
   admin('GET /jobs'),
   admin('GET /backups'),
+  // feature: webhooks
   admin('GET /deliveries'),
   admin('POST /deliveries/:id/resend', { path: () => '/admin/v1/deliveries/1/resend', json: () => ({}) }),
+  // feature: audit
   admin('POST /visibility'),
   admin('GET /nodes'),
   admin('POST /nodes/:id/retire', { path: () => '/admin/v1/nodes/c/retire', json: () => ({ to: 'b' }) }),
   admin('POST /nodes/:id/forget', { path: () => '/admin/v1/nodes/c/forget', json: () => ({}) }),
   admin('GET /lost'),
   admin('GET /audit', { path: () => '/admin/v1/audit?limit=1' }),
+  // end
   { route: 'GET /health', as: 'nobody' },
   { route: 'GET /ready', as: 'nobody' },
 ]

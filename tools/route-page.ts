@@ -13,7 +13,14 @@ const PAGE = join(import.meta.dirname, '../docs/reference/routes.md')
 const VARYING =
   /^(id|uploadId|requestId|requestid|token|key|secret|otpauthUrl|qrCode|ids|backupCodes|recoveryCodes|temporaryToken|account|accountId|credentialId|parent|lastUsedAt|uptimeSeconds|ms|seconds|path|directory|bytes|dagSize|files|(?:sent|received|database|free|reserve)Bytes|delegates|peerId|addresses|version|memory|startedAt|prefix|session)$/
 /** Saved values that appear in paths and differ between runs. */
-const PATH_IDS = ['uploadId', 'job', 'sessionId', 'webhook', 'requestid', 'account']
+const PATH_IDS = [
+  'uploadId',
+  'sessionId',
+  'account',
+  'job', // feature: bulk
+  'requestid', // feature: psa
+  'webhook', // feature: webhooks
+]
 /** Codes of a second factor, as opposed to error codes. */
 const SECOND_FACTOR = /^\d{6}$|^\w{4}(-\w{4}){3}$/
 /** Name of the key that keeps a sign-in at the console. */

@@ -115,12 +115,14 @@ function entries(): string[] {
     readFileSync(join(ROOT, path), 'utf8'),
   )
   const scripts = [...Object.values(metadata.scripts), ...workflows].join(' ')
-  const all = [...sources.values()]
+  const texts = [...sources.values()]
+    .map(({ text }) => text.replace(/\bfrom '[^']*'|\bimport\('[^']*'\)/g, ''))
+    .join('\n')
   return [...sources.keys()].filter(path => {
     if (/\.test\.ts$|\.config\.ts$/.test(path) || scripts.includes(path) || published().includes(path)) return true
     if (path.startsWith(LISTED)) return true
     const named = new RegExp(`['"/]${basename(path).replaceAll('.', '\\.')}['"]`)
-    return all.some(({ text }) => named.test(text.replace(/\bfrom '[^']*'|\bimport\('[^']*'\)/g, '')))
+    return named.test(texts)
   })
 }
 

@@ -7,7 +7,7 @@ import { KEY_COMMANDS } from './key-specs.ts'
 import { LOGIN_COMMANDS } from './login-specs.ts'
 import { NODE_COMMANDS } from './node-specs.ts'
 import { SERVER_COMMANDS } from './server-specs.ts'
-import { WEBHOOK_COMMANDS } from './webhook-specs.ts' // feature: webhooks
+import { WEBHOOK_COMMANDS } from './webhooks-specs.ts' // feature: webhooks
 
 const USER_COMMANDS = {
   ...LOGIN_COMMANDS,

@@ -24,10 +24,10 @@ export const COMMANDS: { readonly [Name in CommandName]: () => Promise<Command<N
   logout: async () => (await import('./login-commands.ts')).logout,
   completion: async () => (await import('./completion-command.ts')).completion,
   // feature: webhooks
-  'webhook add': async () => (await import('./webhook-commands.ts')).addWebhook,
-  'webhook list': async () => (await import('./webhook-commands.ts')).listWebhooks,
-  'webhook log': async () => (await import('./webhook-commands.ts')).webhookLog,
-  'webhook remove': async () => (await import('./webhook-commands.ts')).removeWebhook,
+  'webhook add': async () => (await import('./webhooks-commands.ts')).addWebhook,
+  'webhook list': async () => (await import('./webhooks-commands.ts')).listWebhooks,
+  'webhook log': async () => (await import('./webhooks-commands.ts')).webhookLog,
+  'webhook remove': async () => (await import('./webhooks-commands.ts')).removeWebhook,
   // end
   serve: async () => (await import('./serve.ts')).serve,
   doctor: async () => (await import('./doctor-command.ts')).doctor,

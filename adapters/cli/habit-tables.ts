@@ -20,11 +20,13 @@ export const COMMAND_HABITS: ReadonlyMap<string, CommandName> = new Map([
   ['auth status', 'whoami'],
   ['job ls', 'job list'],
   ['jobs', 'job list'],
+  // feature: webhooks
   ['webhook ls', 'webhook list'],
   ['webhooks', 'webhook list'],
   ['webhook create', 'webhook add'],
   ['webhook rm', 'webhook remove'],
   ['webhook delete', 'webhook remove'],
+  // end
   ['daemon', 'serve'],
   ['server', 'serve'],
   ['start', 'serve'],

@@ -37,7 +37,7 @@ export class LostPace {
     return Math.min(wanted, Math.max(0, Math.floor(room / CHANGES_EACH) - open))
   }
 
-  /** Returns null if no change of the account waits for a delivery. */
+  /** Returns null if no feature has to handle changes of the account. */
   async #room(sql: Sql, accountId: string): Promise<number | null> {
     let room: number | null = null
     for (const { name, backlog, account } of this.#tables) {

@@ -167,7 +167,10 @@ export class PostgresOffers implements Offers {
     return true
   }
 
-  /** Divides records whose content this node has. It offers the later ones to itself, until waiting deliveries are sent. */
+  /**
+   * Divides records whose content this node has. It offers the later ones to itself, until features have handled earlier
+   * changes.
+   */
   async #paced(wrong: readonly WrongRecord[]): Promise<{ first: WrongRecord[]; later: OfferedRecord[] }> {
     const first: WrongRecord[] = []
     const later: OfferedRecord[] = []

@@ -28,7 +28,7 @@ export interface TakenOver {
   taken: number
   /** The last record of the page; null if no record follows. */
   last: string | null
-  /** Records of the page that remain: for another node, or until waiting deliveries are sent. */
+  /** Records of the page that remain: for another node, or until features have handled earlier changes. */
   left: number
 }
 

@@ -19,7 +19,7 @@ export interface CatalogueTable {
   /** Secrets that only the data key opens. Default: none. */
   readonly sealed?: SealedRows
   /**
-   * Column that counts the changes of records which wait for their delivery. Changes above a limit are dropped, so work
+   * Column that counts the changes of records that the feature still has to handle. Changes above a limit are dropped, so work
    * that changes many records of an account waits until the column has fallen. Default: none.
    */
   readonly backlog?: string

@@ -75,6 +75,7 @@ const gateway = group(
           "True if the gateway's own port tells which content it serves, at `/routing/v1`; see [the router](routing.md).",
       }),
     ),
+    // end
     maxConcurrentRequests: upTo(
       1_024,
       'Concurrent gateway responses. Further requests wait up to 15 seconds, then get 503 with `Retry-After`. Under contention, client addresses share them fairly.',

@@ -3,6 +3,7 @@ import type { PlanCatalogue } from '../access/plan-catalogue.ts'
 import type { CoreCatalogue } from '../catalogue/catalogue.ts'
 import type { PinLimits } from '../catalogue/records.ts'
 import type { RuleHost } from '../catalogue/rules/access-stores.ts'
+import type { JobName } from '../catalogue/rules/job-rules.ts'
 import type { CatalogueTable } from '../catalogue/tables.ts'
 import type { ClusterRegistry } from '../clusters/cluster-registry.ts'
 import type { Activity } from '../concurrency/activity.ts'
@@ -32,8 +33,8 @@ export interface Declaration {
   readonly tables?: readonly CatalogueTable[]
   /** When the module has work although nothing calls it. Undefined for a feature that only answers requests. */
   readonly due?: {
-    /** Returns when the next work is due, in ms since the epoch; null without work. */
-    at(rules: RuleHost, config: CompleteConfig): Promise<number | null>
+    /** The kind of its jobs, or a function that returns when work is due, in ms since the epoch; null without work. */
+    readonly at: JobName | ((rules: RuleHost, config: CompleteConfig) => Promise<number | null>)
     /** True if each change of a record may add work. */
     readonly followsRecords: boolean
   }

@@ -10,7 +10,6 @@ import type { LiveContent } from '../content/live-content.ts'
 import type { KnownRevision } from '../content/revision-log.ts'
 import { shareOf } from '../domain/address-share.ts'
 import type { Clock } from '../domain/clock.ts'
-import { HoldfastError } from '../domain/errors.ts'
 import type { Logger } from '../domain/logger.ts'
 import { type Metrics, silentMetrics } from '../domain/metrics.ts'
 import { logAnswer } from '../http/access-log.ts'
@@ -26,7 +25,7 @@ import { Admission, type TakenDown } from './policy/admission.ts'
 import { DenylistFile } from './policy/denylist-file.ts'
 import type { EgressCap, EgressCharge, Payers } from './policy/egress-cap.ts'
 import { domainsOf, type EgressTally, type Payment } from './policy/egress-tally.ts'
-import { contentCorsHeaders } from './representations/content-headers.ts'
+import { finished, methodRefused, PREFLIGHT } from './representations/content-headers.ts'
 import { respond } from './representations/respond.ts'
 import { type ApartGateway, withDocumentsApart } from './site/documents-apart.ts'
 import { siteRoute } from './site/routing.ts'
@@ -76,8 +75,6 @@ interface Paid {
 
 const NONE: TakenDown = { denylist: null }
 const ROUTE = '/ipfs/*path'
-const METHODS = 'GET, HEAD, OPTIONS'
-const PREFLIGHT_SECONDS = '86400'
 /** Maximum time that a request waits for a free slot. */
 const WAIT_MS = 15_000
 
@@ -234,18 +231,6 @@ export function openerOf(dependencies: Omit<GatewayDependencies, 'opener'>): Roo
 
 const NOBODY: ApiResponse = { status: CLIENT_GONE, headers: {}, body: null }
 
-/** Response to a preflight of any origin. */
-export const PREFLIGHT: ApiResponse = {
-  status: 204,
-  headers: { allow: METHODS, 'access-control-max-age': PREFLIGHT_SECONDS },
-  body: null,
-}
-
-/** @param subject first words of the message, such as `content` */
-export function methodRefused(subject: string): HoldfastError {
-  return new HoldfastError('METHOD_NOT_ALLOWED', `${subject} supports only ${METHODS}`, { details: { allow: METHODS } })
-}
-
 function hasCredential({ header }: ApiRequest): boolean {
   return header('authorization') !== undefined || header('x-api-key') !== undefined
 }
@@ -260,14 +245,4 @@ function lengthOf({ method }: ApiRequest, { headers, body }: ApiResponse): numbe
   if (typeof body === 'string' || body instanceof Uint8Array) return Buffer.byteLength(body)
   const length = headers['content-length']
   return length === undefined ? null : Number(length)
-}
-
-/** Adds the headers that each response of a gateway has, and omits the body of a response to `HEAD`. */
-export function finished(request: ApiRequest, { status, headers, body }: ApiResponse): ApiResponse {
-  const known = typeof body === 'string' ? { 'content-length': String(Buffer.byteLength(body)) } : {}
-  return {
-    status,
-    headers: { ...contentCorsHeaders, ...known, ...headers },
-    body: request.method === 'HEAD' ? null : body,
-  }
 }

@@ -14,7 +14,7 @@ const QUIET_LOOKS = 2
 const LOOK_EVERY_MS = 5
 
 /**
- * Waits until no background work of an engine runs or is due: jobs, webhooks, expiry, collection, writes. Name all nodes
+ * Waits until no background work of an engine runs or is due: jobs, features, expiry, collection, writes. Name all nodes
  * that share a catalogue to wait also for the work that they leave to each other. Timers fire if they are due by the
  * clock of the engine. Work that waits for a later time or a retry counts as settled.
  *

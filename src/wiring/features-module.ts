@@ -1,3 +1,4 @@
+import { dueTime } from '../catalogue/rules/job-rules.ts'
 import { unsettled } from '../concurrency/woken-work.ts'
 import type { AddedRoutes } from '../contract/routes.ts'
 import { HoldfastError } from '../domain/errors.ts'
@@ -112,9 +113,10 @@ function refuse(): never {
 
 function dueLoad({ name, due }: Feature, module: LaterModule<Running>, parts: FeatureParts): DueLoad {
   const { rules, config, clock, logger } = parts
+  const at = due?.at ?? (async () => null)
   return new DueLoad({
     name,
-    dueAt: async () => (await due?.at(rules, config)) ?? null,
+    dueAt: () => (typeof at === 'string' ? dueTime(rules, at, '') : at(rules, config)),
     load: async () => (await module.load()).wake?.(),
     clock,
     logger,

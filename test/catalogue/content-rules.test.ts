@@ -7,8 +7,6 @@ import { Holds } from '../../src/ledger/holds.ts'
 import { RootTable } from '../../src/ledger/root-table.ts'
 import { Database } from '../../src/storage/database.ts'
 import { WriteQueue } from '../../src/storage/write-queue.ts'
-import { auditRules } from '../features/audit/audit-rules.ts'
-import { webhookRules } from '../features/webhooks/webhook-rules.ts'
 import { newDatabase } from '../support/new-database.ts'
 import { PLAIN_ACCOUNT } from '../support/plain-account.ts'
 import { RepeatingDatabase } from '../support/repeating-database.ts'
@@ -19,6 +17,7 @@ import { contentRules } from './content-rules.ts'
 import { ACCOUNTS, EXTERNAL } from './content-support.ts'
 import { wrongCatalogues } from './content-wrong.ts'
 import { egressRules } from './egress-rules.ts'
+import { featureRules } from './feature-rules.ts'
 import { featureStores } from './feature-stores.ts'
 import { type ContentCatalogue, memoryCatalogue, type Surroundings } from './memory-catalogue.ts'
 import { placementRules } from './placement-rules.ts'
@@ -34,9 +33,8 @@ const rules = [
   ...placementRules,
   ...reconciliationRules,
   ...visibilityRules,
-  ...webhookRules,
+  ...featureRules,
   ...egressRules,
-  ...auditRules,
 ]
 
 function withSqlite(run: (catalogue: ContentCatalogue) => Promise<void>, DatabaseClass = Database): Promise<void> {

@@ -1,24 +1,23 @@
 import type { RecordFilter, RecordSearch } from '../../src/catalogue/index.ts'
-import { wrongAudit } from '../features/audit/audit-rules.ts'
-import { wrongWebhooks } from '../features/webhooks/webhooks-wrong.ts'
 import { wrongBulk } from './bulk-wrong.ts'
 import { wrongEgress } from './egress-rules.ts'
+import { wrongFeatures } from './feature-rules.ts'
 import type { ContentCatalogue } from './memory-catalogue.ts'
 import { wrongPlacements } from './placements-wrong.ts'
 import { wrongReconciliations } from './reconciliation-wrong.ts'
 import { wrongVisibility } from './visibility-rules.ts'
 
 export type Broken = (right: ContentCatalogue) => Partial<ContentCatalogue>
+export type WrongCatalogue = [what: string, broken: Broken, rules: RegExp[]]
 
 /** Catalogues with one fault each, and the rules that must detect it. */
-export const wrongCatalogues: ReadonlyArray<[what: string, broken: Broken, rules: RegExp[]]> = [
+export const wrongCatalogues: readonly WrongCatalogue[] = [
   ...wrongPlacements,
   ...wrongReconciliations,
   ...wrongVisibility,
-  ...wrongWebhooks,
+  ...wrongFeatures,
   ...wrongBulk,
   ...wrongEgress,
-  ...wrongAudit,
   [
     'acknowledges a commit without storing it',
     ({ records, stage }) => ({

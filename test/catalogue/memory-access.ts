@@ -25,8 +25,6 @@ import {
 } from '../../src/catalogue/index.ts'
 import { HoldfastError } from '../../src/index.ts'
 
-import type { AccessBeside } from '../features/webhooks/memory-webhooks.ts'
-
 export type AccessCatalogue = Pick<Catalogue, 'accounts' | 'identities' | 'keys' | 'sessions' | 'secondFactors'>
 
 type StoredAccount = Account & { passwordHash: string | null; isDeleted: boolean }
@@ -42,6 +40,12 @@ interface AccessRows {
   codes: Map<string, Uint8Array[]>
   links: PasswordLinkRow[]
   identities: Array<IdentityKey & { accountId: string; confirmedAt: number | null; refresh: StoredRefresh | null }>
+}
+
+/** Lookups of accounts and keys that other stores need. */
+export interface AccessBeside {
+  account(id: string): Account | undefined
+  hasKey(id: string, accountId: string): boolean
 }
 
 /** Rows outside the access stores that are removed with keys and accounts. */

@@ -1,6 +1,6 @@
 import type { Catalogue, ListedFile } from '../../src/catalogue/index.ts'
-import { memoryAudit } from '../features/audit/memory-audit.ts'
-import { dropWebhooks, memoryWebhooks } from '../features/webhooks/memory-webhooks.ts'
+import { memoryAudit } from '../features/audit/memory-audit.ts' // feature: audit
+import { memoryWebhooks, WebhookRows } from '../features/webhooks/memory-webhooks.ts' // feature: webhooks
 import { memoryAccess } from './memory-access.ts'
 import { memoryBulk } from './memory-bulk.ts'
 import { MemoryContent, memoryFetches, memoryRecords } from './memory-content.ts'
@@ -36,15 +36,21 @@ export function memoryCatalogue(external: ReadonlySet<number>): ContentCatalogue
   const all = new MemoryContent(external)
   const files = new Map<number, readonly ListedFile[]>()
   const { account, hasKey, takeUse, ...access } = memoryAccess({
-    keysGone: ids => void dropWebhooks(all, ({ keyId }) => keyId !== null && ids.has(keyId)),
-    purge: accountId => dropWebhooks(all, webhook => webhook.accountId === accountId),
+    keysGone: ids => {
+      for (const follower of all.followers) follower.keysGone(ids)
+    },
+    purge: accountId => all.followers.map(follower => follower.purge(accountId)).includes(true),
   })
+  // feature: webhooks
+  const hooks = new WebhookRows()
+  all.followers.push(hooks)
+  // end
   const bulk = memoryBulk(all, id => account(id) !== undefined)
   return {
     ...access,
-    webhooks: memoryWebhooks(all, { account, hasKey }),
+    webhooks: memoryWebhooks(hooks, { account, hasKey }), // feature: webhooks
     egress: memoryEgress(all, access.accounts),
-    audit: memoryAudit(access.accounts),
+    audit: memoryAudit(access.accounts), // feature: audit
     records: memoryRecords(all, takeUse),
     bulk,
     stops: memoryStops(all, id => bulk.keptBytes(id)),

@@ -3,7 +3,6 @@ import {
   type Committed,
   checkTransition,
   type DagIdentity,
-  type DeliveryRow,
   type Fetches,
   type FetchRequest,
   type FetchRow,
@@ -19,16 +18,23 @@ import {
   type Records,
   type StatusChange,
   type StatusReason,
-  type WebhookRow,
   type WholeDag,
 } from '../../src/catalogue/index.ts'
 import { HoldfastError } from '../../src/index.ts'
-
-/** Maximum number of waiting deliveries per webhook. */
-const MOST_WAITING = 1_000
+import type { GoesAlong } from './memory-access.ts'
 
 /** A complete root of the ledger, reduced to the fields that a catalogue needs. */
 export type Root = WholeDag & { id: number; backendId: number }
+
+/** Rows of a feature that follow the changes of records. */
+export interface RecordFollower extends GoesAlong {
+  /** Notes a change of a record. `from` is the former status. */
+  note(event: RecordEvent, row: RecordRow, change: { from: string | null; at: number | null }): void
+  /** Returns a function that undoes everything after this call. */
+  save(): () => void
+}
+
+export type RecordEvent = 'pin:created' | 'pin:status' | 'pin:removed'
 
 /** Records, fetches and holds in memory, as lists that each query scans. */
 export class MemoryContent {
@@ -40,8 +46,7 @@ export class MemoryContent {
   placements = new Map<number, PlacementRow>()
   /** When each placement became wanted or was found lost. */
   readonly waitingSince = new Map<number, number>()
-  webhooks: WebhookRow[] = []
-  deliveries: DeliveryRow[] = []
+  readonly followers: RecordFollower[] = []
   made = 0
   /** Bytes that accounts have released while deletion was stopped; null while it is not. */
   released: Map<string, number> | null = null
@@ -137,24 +142,8 @@ export class MemoryContent {
     return { ...row }
   }
 
-  /** Adds a delivery of an event for each webhook of the account. */
-  note(event: DeliveryRow['event'], row: RecordRow, { from, at }: { from: string | null; at: number | null }): void {
-    const { id: uploadId, cid, clusterId, type, size, status, statusReason: reason, expiresAt, createdAt } = row
-    const name = row.customName ?? row.originalName ?? row.name ?? row.cid
-    const meta: unknown = row.meta === null ? {} : JSON.parse(row.meta)
-    const told = { uploadId, cid, clusterId, type, name, size, status, reason, expiresAt, createdAt, meta }
-    const record = JSON.stringify(told)
-    for (const webhook of this.webhooks.filter(({ accountId }) => accountId === row.accountId)) {
-      if (webhook.waiting >= MOST_WAITING) {
-        webhook.dropped++
-        continue
-      }
-      webhook.waiting++
-      this.deliveries.push({
-        ...{ id: ++this.made, accountId: row.accountId, webhookId: webhook.id, event, record, from, createdAt: at },
-        ...{ attempts: 0, dueAt: 0, isDelivered: false, lastStatus: null, lastError: null, lastAt: null },
-      })
-    }
+  note(...change: Parameters<RecordFollower['note']>): void {
+    for (const follower of this.followers) follower.note(...change)
   }
 
   fulfil(row: RecordRow, root: Root, now: number): RecordRow {
@@ -315,18 +304,16 @@ export function memoryRecords(all: MemoryContent, takeUse: (token: string) => vo
   return {
     ofDag,
     async commit(intents, token) {
-      const { rows, waiting, roots, holds, placements, deliveries } = all
+      const { rows, waiting, roots, holds, placements } = all
       const before = { rows: new Map(rows), waiting: new Map(waiting), roots: new Map(roots) }
-      const webhooks = all.webhooks.map(webhook => ({ ...webhook }))
-      const beside = {
-        ...{ holds: new Map(holds), placements: new Map(placements) },
-        ...{ deliveries: [...deliveries], webhooks },
-      }
+      const beside = { holds: new Map(holds), placements: new Map(placements) }
+      const undos = all.followers.map(follower => follower.save())
       try {
         const made = intents.map(intent => all.commit(intent))
         if (token !== undefined) takeUse(token)
         return made
       } catch (error) {
+        for (const undo of undos) undo()
         throw Object.assign(all, before, beside) && error
       }
     },

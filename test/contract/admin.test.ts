@@ -49,10 +49,10 @@ describe.each(hosts.map(host => ({ host, name: host.name })))('the owner’s rou
     ['GET', '/history'],
     ['GET', '/failures'],
     ['GET', '/peers'],
-    ['GET', '/audit'],
-    ['GET', '/jobs'],
+    ['GET', '/audit'], // feature: audit
+    ['GET', '/jobs'], // feature: bulk
     ['GET', '/backups'],
-    ['GET', '/deliveries'],
+    ['GET', '/deliveries'], // feature: webhooks
     ['GET', '/nodes'],
     ['GET', '/lost'],
     ['POST', '/accounts', { email: `made-by-${host.name.replaceAll(/\W/g, '')}@example.org`, plan: 'free' }],

@@ -60,18 +60,22 @@ export const consoleKeyAudits: readonly Audit[] = [
       const account = await world.actor()
       const parent = await account.key({ name: 'used', scopes: ['files:read', 'files:write'] })
       const one = await kept(world, parent)
+      // feature: webhooks
       const url = 'https://hooks.example.org/'
       const { json: hook } = await expectStatus(ask(world, one, 'POST', '/webhooks', { url }), 201)
+      // end
       await expectStatus(ask(world, one, 'POST', '/auth/logout'), 200)
       assertError(await ask(world, one, 'GET', '/users/me'), 401, 'INVALID_API_KEY')
       await expectStatus(ask(world, parent, 'POST', '/auth/logout'), 200)
       await expectStatus(ask(world, parent, 'GET', '/users/me'), 200)
+      // feature: webhooks
       // A webhook made in the console stays until the key itself goes.
       const hooks = (await expectStatus(account.request('GET', `${BASE}/webhooks`), 200)).json.webhooks
       assert.deepEqual(
         hooks.map(({ id }: { id: string }) => id),
         [hook.id],
       )
+      // end
       const two = await kept(world, parent)
       await expectStatus(account.request('POST', `${BASE}/tokens/revoke`, json({ name: 'used' })), 200)
       assertError(await ask(world, two, 'GET', '/users/me'), 401, 'INVALID_API_KEY')

@@ -31,7 +31,7 @@ function prove(world: World, token: string, proof: object): Promise<Answer> {
 /** Requests that make or change a credential. `session` marks those that only a session may make. */
 const MAKES: ReadonlyArray<[method: string, path: string, body: object, only?: 'session']> = [
   ['POST', '/tokens/generate', { name: 'made' }],
-  ['POST', '/webhooks', { url: URL }],
+  ['POST', '/webhooks', { url: URL }], // feature: webhooks
   ['PUT', '/users/me', { email: 'another@example.org' }, 'session'],
   ['POST', '/auth/2fa/setup', {}, 'session'],
 ]
@@ -60,7 +60,7 @@ export const proofAudits: readonly Audit[] = [
       await expectStatus(ask(world, kept, 'POST', '/tokens/generate', { maxUses: 1 }), 201)
       await expectStatus(ask(world, kept, 'PUT', '/users/me', { name: 'Ada' }), 200)
       await expectStatus(ask(world, kept, 'POST', '/tokens/revoke', { name: 'early' }), 200)
-      assertError(await ask(world, kept, 'POST', '/webhooks', { url: 7 }), 400, 'VALIDATION')
+      assertError(await ask(world, kept, 'POST', '/webhooks', { url: 7 }), 400, 'VALIDATION') // feature: webhooks
       for (const wrong of [{ password: 'wrong' }, { password: '' }, { key: account.secret }, {}, { secret: 'x' }]) {
         assertError(await prove(world, kept, wrong), 400, 'VALIDATION')
       }
@@ -68,7 +68,7 @@ export const proofAudits: readonly Audit[] = [
       const { json: proved } = await expectStatus(prove(world, kept, { password: PASSWORD }), 200)
       assert.equal(proved.until, new Date(world.now() + 15 * MINUTE_MS).toISOString())
       await expectStatus(ask(world, kept, 'POST', '/tokens/generate', { name: 'made' }), 201)
-      await expectStatus(ask(world, kept, 'POST', '/webhooks', { url: URL }), 201)
+      await expectStatus(ask(world, kept, 'POST', '/webhooks', { url: URL }), 201) // feature: webhooks
       await expectStatus(ask(world, kept, 'POST', '/auth/2fa/setup'), 200)
       await world.advance(16 * MINUTE_MS)
       await assertAsked(world, kept, 'password')
@@ -85,7 +85,7 @@ export const proofAudits: readonly Audit[] = [
       const kept = await keptSession(world, account)
       await world.advance(HOUR_MS)
       await expectStatus(ask(world, session, 'POST', '/tokens/generate', { name: 'late' }), 201)
-      await expectStatus(ask(world, session, 'POST', '/webhooks', { url: URL }), 201)
+      await expectStatus(ask(world, session, 'POST', '/webhooks', { url: URL }), 201) // feature: webhooks
       await expectStatus(ask(world, account.secret, 'POST', '/tokens/generate', { name: 'by key' }), 201)
       assertError(await prove(world, session, { password: PASSWORD }), 409, 'CONFLICT')
       assertError(await prove(world, account.secret, { key: account.secret }), 409, 'CONFLICT')

@@ -18,7 +18,7 @@ const FIELDS: ReadonlyArray<(actor: Actor) => Promise<[answer: Answer, field: st
     post('/tokens/generate', { name: `a${text}` }, 'name'),
     post('/tokens/generate', { maxUses: 1, cl: `a${text}` }, 'cl'),
     post('/tokens/revoke', { name: `a${text}` }, 'name'),
-    post('/webhooks', { url: `https://example.org/${text}` }, 'url'),
+    post('/webhooks', { url: `https://example.org/${text}` }, 'url'), // feature: webhooks
     post('/auth/login', { email: `a${text}@example.org`, password: 'a password' }, 'email'),
     post('/auth/login', { email: 'a@example.org', password: `a password${text}` }, 'password'),
     get(`/users/me/uploads?meta=${inQuery({ a: text })}`, 'meta.a'),
@@ -44,8 +44,8 @@ const UNKNOWN: ReadonlyArray<[method: string, path: string, status: number, code
   ['GET', '/users/me/uploads/dag/%00', 404, 'PIN_NOT_FOUND'],
   ['PUT', '/files/rename/%00', 404, 'NOT_FOUND', { newName: 'a' }],
   ['DELETE', '/tokens/revoke/a%00', 404, 'NOT_FOUND'],
-  ['DELETE', '/webhooks/%00', 404, 'NOT_FOUND'],
-  ['GET', '/webhooks/%00/deliveries', 404, 'NOT_FOUND'],
+  ['DELETE', '/webhooks/%00', 404, 'NOT_FOUND'], // feature: webhooks
+  ['GET', '/webhooks/%00/deliveries', 404, 'NOT_FOUND'], // feature: webhooks
   ['POST', '/auth/2fa/verify-login', 401, 'INVALID_API_KEY', { temporaryToken: NUL, code: '123456' }],
 ]
 

@@ -100,7 +100,7 @@ export const auditConfig = {
   plans: auditPlans,
   signup: { enabled: true, plan: 'premium' },
   passwordCost: 1_024,
-  uploads: { fromUrls: 'any' as const },
+  uploads: { fromUrls: 'any' as const }, // feature: url-uploads
 }
 
 /** Start of the audits' clocks, in milliseconds since the epoch. */

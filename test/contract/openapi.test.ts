@@ -3,11 +3,10 @@ import { Compile } from 'typebox/schema'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { bindRoutes } from '../../src/contract/contract-route.ts'
 import { documentPath, type OpenApiDocument } from '../../src/contract/openapi/openapi-document.ts'
-import { ADMIN_PATH, BASE_PATH } from '../../src/contract/routes.ts'
+import { BASE_PATH } from '../../src/contract/routes.ts'
 import type { Services } from '../../src/contract/services.ts'
 import { isHoldfastError } from '../../src/domain/errors.ts'
 import { allRoutes } from '../../src/features/all-routes.ts'
-import { PSA_PATH } from '../../src/features/psa/psa-pins.ts'
 import { Router } from '../../src/http/router.ts'
 import { audits } from './audits.ts'
 import { type Host, hosts, openWorld } from './hosts.ts'
@@ -22,9 +21,10 @@ interface Exchange {
 
 const { contract, groups } = await allRoutes()
 /** The API's route table, bound to services that are never called. */
-// The owner's routes and those of the pinning service have their own documents.
-const rows = bindRoutes(groups, {} as Services).filter(
-  ({ path }) => !path.startsWith(ADMIN_PATH) && !path.startsWith(PSA_PATH),
+// Routes with another base have their own documents.
+const rows = bindRoutes(
+  groups.filter(({ base }) => base === BASE_PATH || base === ''),
+  {} as Services,
 )
 const router = new Router(rows)
 const described = rows.filter(({ method, path }) => method !== '*' && path.startsWith(BASE_PATH))

@@ -28,7 +28,7 @@ const CLASSES: Readonly<Record<string, readonly string[]>> = {
   'adapters/client/account.ts': ['Account', 'Keys'],
   'adapters/client/sessions.ts': ['Sessions'],
   'adapters/client/second-factor.ts': ['SecondFactor'],
-  'adapters/client/webhooks.ts': ['Webhooks'],
+  'adapters/client/webhooks.ts': ['Webhooks'], // feature: webhooks
   'adapters/client/owner.ts': ['Owner'],
 }
 /** Sources of the functions and adapters of each entry. */

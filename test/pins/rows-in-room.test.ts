@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import type { RecordRow } from '../../src/catalogue/records.ts'
 import type { ServedPins } from '../../src/contract/services.ts'
-import { psaPageOf } from '../../src/features/psa/list.ts'
+import { psaPageOf } from '../../src/features/psa/list.ts' // feature: psa
 import { cidOf } from '../../src/ipld/cid.ts'
 import { PinList, type PinListParts } from '../../src/pins/lists/pin-list.ts'
 import { PinStatusView } from '../../src/pins/lists/pin-status-view.ts'
@@ -87,6 +87,7 @@ test('a long page waits for room, a short one does not', async () => {
   }
 })
 
+// feature: psa
 test('a pinning service list reads its pages in room', async () => {
   const room = watchedRoom()
   const heldWhenRead: number[] = []
@@ -101,6 +102,7 @@ test('a pinning service list reads its pages in room', async () => {
   expect(items).toHaveLength(900)
   expect(heldWhenRead).toEqual([301, 1_000])
 })
+// end
 
 test('a sorted list drops metadata, and reads that of its page', async () => {
   const room = watchedRoom()

@@ -21,9 +21,14 @@ const PASSWORD = 'correct horse battery staple'
 const json = (value: object): string => JSON.stringify(value)
 
 /** Fills a data directory with at least one row of everything that a catalogue stores, and closes it. */
-export async function fillDirectory(options: Pick<EngineOptions, 'dataDir' | 'webhooks'>): Promise<Filled> {
+export async function fillDirectory({ dataDir }: Pick<EngineOptions, 'dataDir'>): Promise<Filled> {
   const clock = new ManualClock()
-  const engine = await createEngine({ ...options, clock, passwordCost: 1_024 })
+  const engine = await createEngine({
+    dataDir,
+    clock,
+    passwordCost: 1_024,
+    webhooks: { allowPrivate: true }, // feature: webhooks
+  })
   const { accounts: people, keys: credentials, pins } = engine
   const accounts: string[] = []
   for (const name of ['One', 'two', 'gone']) {
@@ -43,7 +48,7 @@ export async function fillDirectory(options: Pick<EngineOptions, 'dataDir' | 'we
   const secret = fromBase32(String(setUp.json.secret))
   const code = totpCode(secret, totpStep(clock.now()))
   const enabled = await asKey(engine, token, 'POST', '/auth/2fa/enable', { code })
-  await asKey(engine, keys[1], 'POST', '/webhooks', { url: 'http://127.0.0.1:9/told' })
+  await asKey(engine, keys[1], 'POST', '/webhooks', { url: 'http://127.0.0.1:9/told' }) // feature: webhooks
   for (const [i, account] of [one, two, gone, one, two, one].entries()) {
     const name = i % 2 === 0 ? `Straße "${i}" {a,b}\\` : `plain ${i}.txt`
     await pins.upload(pseudoRandom(i < 2 ? 200 : 70_000 * i, `same ${i % 4}`), {
@@ -85,7 +90,7 @@ export async function factsOf(engine: Engine, { accounts, keys, token }: Filled)
       keys: (await engine.keys.list(account)).map(({ lastUsedAt: _, ...key }) => key),
     }
   }
-  facts.webhooks = (await asKey(engine, keys[1], 'GET', '/webhooks')).json
+  facts.webhooks = (await asKey(engine, keys[1], 'GET', '/webhooks')).json // feature: webhooks
   facts.mine = await Promise.all(
     [keys[0], keys[1], keys[2], token].map(async key => (await asKey(engine, key, 'GET', '/users/me')).status),
   )

@@ -2,7 +2,7 @@ import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { createEngine, type Engine, SCOPES } from '../../src/index.ts'
 import { createTestEngine, settled, TestClock } from '../../src/testing/index.ts'
-import { Receiver } from '../features/webhooks/receiver.ts'
+import { Receiver } from '../features/webhooks/receiver.ts' // feature: webhooks
 import { callApi } from '../support/api-call.ts'
 import { TWO_CLUSTERS, withFleet } from '../support/fleet.ts'
 import { newDirectory } from '../support/new-database.ts'
@@ -10,6 +10,8 @@ import { needsPostgres, type SharedPostgres, sharedPostgres } from '../support/p
 import { withTempDir } from '../support/temp-dir.ts'
 
 const HOUR = 3_600_000
+
+// feature: webhooks
 const WEBHOOKS = { webhooks: { allowPrivate: true } }
 
 /** Creates an account with a webhook. */
@@ -21,8 +23,10 @@ async function watched(engine: Engine, url: string): Promise<string> {
   expect((await callApi(engine, 'POST', '/webhooks', { ...headers, body })).status).toBe(201)
   return id
 }
+// end
 
 describe('settled', () => {
+  // feature: webhooks
   test('waits for timers that are due and for what they lead to', async () => {
     await using receiver = await new Receiver().start()
     await using engine = await createTestEngine(WEBHOOKS)
@@ -58,6 +62,7 @@ describe('settled', () => {
     await settled(engine)
     expect(receiver.received).toHaveLength(2)
   })
+  // end
 
   test('takes engines of either function, and stopped ones, but nothing else', async () => {
     await withTempDir(async dataDir => {

@@ -41,7 +41,7 @@ describe('a catalogue that moves into PostgreSQL', needsPostgres, () => {
 
   test('is complete: every account signs in and has its records', async () => {
     await withTempDir(async dataDir => {
-      const filled = await fillDirectory({ dataDir, webhooks: { allowPrivate: true } })
+      const filled = await fillDirectory({ dataDir })
       const { clock } = filled
       const facts = await factsAt(dataDir, filled)
       const database = await server.fresh()
@@ -89,7 +89,7 @@ describe('a catalogue that moves into PostgreSQL', needsPostgres, () => {
   test('killed at any step, is at one place, and a repeat finishes', async () => {
     await withTempDir(async root => {
       const whole = join(root, 'whole')
-      const filled = await fillDirectory({ dataDir: whole, webhooks: { allowPrivate: true } })
+      const filled = await fillDirectory({ dataDir: whole })
       const facts = await factsAt(whole, filled)
       const steps: Array<MoveProgress['step']> = []
       const trial = join(root, 'trial')

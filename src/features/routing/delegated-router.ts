@@ -1,38 +1,20 @@
 import { randomUUID } from 'node:crypto'
 import type { CID } from 'multiformats/cid'
-import type { Slots } from '../../concurrency/slots/slots.ts'
 import { firstTurn } from '../../concurrency/turns.ts'
 import { renameWork } from '../../concurrency/work.ts'
-import type { CompleteConfig } from '../../config/config.ts'
 import { shareOf } from '../../domain/address-share.ts'
-import type { Clock } from '../../domain/clock.ts'
 import { HoldfastError } from '../../domain/errors.ts'
-import type { Logger } from '../../domain/logger.ts'
-import type { Metrics } from '../../domain/metrics.ts'
-import { finished, methodRefused, PREFLIGHT } from '../../gateway/gateway.ts'
 import { failureResponse } from '../../gateway/pages/failure-response.ts'
+import { finished, methodRefused, PREFLIGHT } from '../../gateway/representations/content-headers.ts'
 import { isContentHost } from '../../gateway/site/subdomain.ts'
 import { logAnswer } from '../../http/access-log.ts'
 import type { ApiHandler, ApiRequest, ApiResponse } from '../../http/api-messages.ts'
 import { cidOfText, multihashOfBase58 } from '../../ipld/cid.ts'
+import type { ThreadParts } from '../gateway-list.ts'
 import { remembered } from './own-peer.ts'
 import { filtered, filtersOf, type OwnPeer, type PeerRecord, recordOf } from './peer-record.ts'
 
-/** Parts of a thread for the router. */
-export interface RouterParts {
-  /** Returns null if the gateway does not serve the CID to everyone. @throws HoldfastError `UNAVAILABLE` */
-  served(cid: CID, signal: AbortSignal): Promise<{ isLocal: boolean } | null>
-  /** Asks the engine a question that the list of features answers. */
-  ask(question: string): Promise<unknown>
-  /** The slots of the gateway. */
-  slots: Pick<Slots, 'enter'>
-  options: Pick<CompleteConfig['gateway'], 'routing' | 'host'>
-  clock: Clock
-  logger: Logger
-  metrics: Pick<Metrics, 'request' | 'answered' | 'finished'>
-}
-
-type AnswerParts = RouterParts & { own(): Promise<OwnPeer | null> }
+type AnswerParts = ThreadParts & { own(): Promise<OwnPeer | null> }
 
 const PREFIX = '/routing/v1/'
 const ROUTE = '/routing/v1/*'
@@ -44,7 +26,7 @@ const HEADERS = { 'cache-control': 'public, max-age=60', vary: 'Accept', 'x-cont
  * Answers the delegated routing API (IPIP-0337, IPIP-0484, IPIP-0513) on a gateway's own origin, for the content that
  * the gateway serves. All other requests go to the gateway.
  */
-export function withRouter(gateway: ApiHandler, parts: RouterParts): ApiHandler {
+export function withRouter(gateway: ApiHandler, parts: ThreadParts): ApiHandler {
   const { options, ask, clock } = parts
   if (!options.routing) return gateway
   const { host = null } = options

@@ -1,17 +1,7 @@
-import type { Datastore } from 'interface-datastore'
-import type { CompleteConfig } from '../../config/config.ts'
 import type { Clock } from '../../domain/clock.ts'
 import { httpAddressOf } from '../../network/http-address.ts'
-import type { NetworkNode } from '../../network/network-node.ts'
+import type { EngineParts } from '../gateway-list.ts'
 import type { OwnPeer } from './peer-record.ts'
-
-export interface OwnPeerParts {
-  options: Pick<CompleteConfig['gateway'], 'routing' | 'publicUrl'>
-  network: Pick<NetworkNode, 'peerId' | 'announced'> | null
-  datastore: Datastore
-  /** Loads the packages for the identity of a node without a network. */
-  loadIdentity(): Promise<{ peerIdOf(datastore: Datastore): Promise<string> }>
-}
 
 /** Addresses rarely change, so a thread asks the engine at most this often. */
 const ASK_EVERY_MS = 1_000
@@ -20,7 +10,7 @@ const ASK_EVERY_MS = 1_000
  * Returns a function that returns what this node tells about itself, and null if nobody could reach it. Only a node with
  * a public URL of its gateway needs a peer id while its network is off.
  */
-export async function ownPeerOf(parts: OwnPeerParts): Promise<() => OwnPeer | null> {
+export async function ownPeerOf(parts: EngineParts): Promise<() => OwnPeer | null> {
   const { options, network, datastore, loadIdentity } = parts
   const http = httpAddressOf(options.publicUrl)
   if (!options.routing) return () => null

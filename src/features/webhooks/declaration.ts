@@ -1,5 +1,4 @@
 import { purgeOf } from '../../catalogue/rules/dialect.ts'
-import { dueTime } from '../../catalogue/rules/job-rules.ts'
 import type { Declaration } from '../feature.ts'
 
 /** Webhooks: URLs that receive the events of an account's records. */
@@ -31,5 +30,5 @@ export const webhooks: Declaration = {
       },
     },
   ],
-  due: { at: rules => dueTime(rules, 'delivery', ''), followsRecords: true },
+  due: { at: 'delivery', followsRecords: true },
 }

@@ -1,5 +1,7 @@
 import { createHash } from 'node:crypto'
 import type { CID } from 'multiformats/cid'
+import { HoldfastError } from '../../domain/errors.ts'
+import type { ApiRequest, ApiResponse } from '../../http/api-messages.ts'
 import { isLongIdentity } from '../../ipld/cid.ts'
 import { formatContentPath } from '../http/content-path.ts'
 import type { Lookup } from './lookup.ts'
@@ -9,7 +11,7 @@ const LISTING_SECONDS = 604_800
 /** Maximum number of characters of a header value. Clients refuse responses with longer headers. */
 const LONGEST_VALUE = 8192
 
-export const contentCorsHeaders: Readonly<Record<string, string>> = {
+const contentCorsHeaders: Readonly<Record<string, string>> = {
   'access-control-allow-origin': '*',
   'access-control-allow-methods': 'GET, HEAD, OPTIONS',
   'access-control-allow-headers':
@@ -51,4 +53,29 @@ function cacheControl({ blocks, now }: Lookup, seconds: number, suffix: string):
   if (until === null) return `public, max-age=${seconds}${suffix}`
   const left = Math.max(0, Math.floor((until - now) / 1000))
   return `public, max-age=${Math.min(left, seconds)}, must-revalidate`
+}
+
+const METHODS = 'GET, HEAD, OPTIONS'
+const PREFLIGHT_SECONDS = '86400'
+
+/** Response to a preflight of any origin. */
+export const PREFLIGHT: ApiResponse = {
+  status: 204,
+  headers: { allow: METHODS, 'access-control-max-age': PREFLIGHT_SECONDS },
+  body: null,
+}
+
+/** @param subject first words of the message, such as `content` */
+export function methodRefused(subject: string): HoldfastError {
+  return new HoldfastError('METHOD_NOT_ALLOWED', `${subject} supports only ${METHODS}`, { details: { allow: METHODS } })
+}
+
+/** Adds the headers that each response of a gateway has, and omits the body of a response to `HEAD`. */
+export function finished(request: ApiRequest, { status, headers, body }: ApiResponse): ApiResponse {
+  const known = typeof body === 'string' ? { 'content-length': String(Buffer.byteLength(body)) } : {}
+  return {
+    status,
+    headers: { ...contentCorsHeaders, ...known, ...headers },
+    body: request.method === 'HEAD' ? null : body,
+  }
 }

@@ -73,7 +73,7 @@ describe('commands on a catalogue in PostgreSQL', needsPostgres, () => {
 
   test('a lost key is replaced, and the secrets that it sealed dropped', async () => {
     await withTempDir(async dataDir => {
-      const filled = await fillDirectory({ dataDir, webhooks: { allowPrivate: true } })
+      const filled = await fillDirectory({ dataDir })
       const database = await server.fresh()
       const config = join(dataDir, 'config.json')
       await writeFile(config, JSON.stringify({ database }))

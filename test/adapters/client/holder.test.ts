@@ -94,6 +94,7 @@ test('creates upload tokens, and sees their use', async () => {
   expect(await client.keys.listUploadTokens()).toEqual([])
 })
 
+// feature: webhooks
 test('has webhooks, and sees their deliveries', async () => {
   const { client } = await signedIn()
   const { id, secret, url } = await client.webhooks.create('https://told.invalid/hook')
@@ -106,3 +107,4 @@ test('has webhooks, and sees their deliveries', async () => {
   await client.webhooks.remove(id)
   await expect(client.webhooks.deliveries(id)).rejects.toMatchObject({ code: 'NOT_FOUND' })
 })
+// end

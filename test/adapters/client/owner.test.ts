@@ -79,6 +79,7 @@ test('sends nothing if the base is not that of an API', async () => {
   await expect(elsewhere.owner.stats()).rejects.toMatchObject({ code: 'VALIDATION' })
 })
 
+// feature: audit
 test('filters and exports the audit log', async () => {
   const { owner } = client
   const from = new Date()
@@ -96,3 +97,4 @@ test('filters and exports the audit log', async () => {
   expect(lines.map(line => JSON.parse(line))).toEqual(next.rows)
   await expect(owner.audit({ action: 'nothing' })).rejects.toMatchObject({ code: 'VALIDATION' })
 })
+// end

@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import pg from 'pg'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { carOf } from '../../content/car/support/cars.ts'
-import { Receiver } from '../../features/webhooks/receiver.ts'
+import { Receiver } from '../../features/webhooks/receiver.ts' // feature: webhooks
 import { fileOf, leaf, leaves } from '../../pins/fetches/support/dags.ts'
 import { pseudoRandom } from '../../support/bytes.ts'
 import { type NodeProcess, openNodeProcesses } from '../../support/fleet-processes.ts'
@@ -44,7 +44,10 @@ describe('two servers on one catalogue', { timeout: 120_000, ...needsPostgres },
     await database.connect()
     const gateways = [`http://127.0.0.1:${(origin.address() as AddressInfo).port}`]
     const network = { listen: ['/ip4/127.0.0.1/tcp/0'], gateways, allowPrivateGateways: true }
-    const opened = await openNodeProcesses(url, { network, webhooks: { allowPrivate: true } })
+    const opened = await openNodeProcesses(url, {
+      network,
+      webhooks: { allowPrivate: true }, // feature: webhooks
+    })
     ;({ a, b, close } = opened)
   }, 60_000)
   beforeEach(async () => {
@@ -256,6 +259,7 @@ describe('two servers on one catalogue', { timeout: 120_000, ...needsPostgres },
     for (const node of [a, b]) expect((await fetch(`${node.gateway}/ipfs/${cid}`)).status).toBe(404)
   })
 
+  // feature: webhooks
   test('another node repeats a killed node’s deliveries under the same id', async () => {
     await using receiver = await new Receiver().start()
     receiver.answer = () => undefined
@@ -278,6 +282,7 @@ describe('two servers on one catalogue', { timeout: 120_000, ...needsPostgres },
     expect(told['pin:removed']).toEqual([expect.objectContaining({ record: expect.objectContaining({ cid }) })])
     await expect.poll(() => rows('SELECT id FROM holds'), PATIENCE).toEqual([])
   })
+  // end
 
   test('a node that is shutting down finishes its requests and gets none', async () => {
     const content = pseudoRandom(2 * MIB, 'before')

@@ -8,7 +8,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vit
 import { createServer, PrometheusMetrics } from '../../../adapters/node-http/index.ts'
 import { type FinishedWork, openTelemetry } from '../../../adapters/opentelemetry/index.ts'
 import { createEngine, type Engine, SCOPES, VERSION } from '../../../src/index.ts'
-import { Receiver } from '../../features/webhooks/receiver.ts'
+import { Receiver } from '../../features/webhooks/receiver.ts' // feature: webhooks
 import { leaf } from '../../pins/fetches/support/dags.ts'
 import { quick, withStillNet } from '../../pins/fetches/support/net.ts'
 import { newDirectory } from '../../support/new-database.ts'
@@ -50,7 +50,7 @@ function traced(run: (traced: Traced) => Promise<void>): Promise<void> {
       dataDir: newDirectory(dataDir),
       metrics,
       backupRoots,
-      webhooks: { allowPrivate: true },
+      webhooks: { allowPrivate: true }, // feature: webhooks
     })
     const server = createServer(engine, { metrics })
     try {
@@ -170,6 +170,7 @@ describe('spans', () => {
       })
     }))
 
+  // feature: webhooks
   test('a webhook delivery has its outcome, and not its URL', () =>
     traced(async ({ ask, engine }) => {
       await using receiver = await new Receiver().start()
@@ -188,6 +189,7 @@ describe('spans', () => {
         'holdfast.status': 500,
       })
     }))
+  // end
 
   test('a fetch is below the request that began it', () =>
     withStillNet(async ({ node, provider: provide }) => {

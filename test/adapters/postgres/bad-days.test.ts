@@ -521,6 +521,7 @@ describe('a catalogue in PostgreSQL under failures', needsPostgres, () => {
     expect(await database.reading.all('SELECT pins FROM accounts')).toEqual([{ pins: 2 }, { pins: 2 }])
   })
 
+  // feature: webhooks
   test('no other node begins a leased delivery', async () => {
     await withNode(database, 'here', async here => {
       await withNode(database, 'there', async there => {
@@ -545,6 +546,7 @@ describe('a catalogue in PostgreSQL under failures', needsPostgres, () => {
       })
     })
   })
+  // end
 
   test('a crash of the server loses no acknowledged commit', async () => {
     await withNode(database, 'here', async node => {

@@ -4,12 +4,11 @@ import { bulkModel } from '../../catalogue/bulk-model.ts'
 import { bulkRules } from '../../catalogue/bulk-rules.ts'
 import { contentRules } from '../../catalogue/content-rules.ts'
 import { egressRules } from '../../catalogue/egress-rules.ts'
+import { featureRules } from '../../catalogue/feature-rules.ts'
 import { placementRules } from '../../catalogue/placement-rules.ts'
 import { reconciliationRules } from '../../catalogue/reconciliation-rules.ts'
 import { searchRules } from '../../catalogue/search-rules.ts'
 import { visibilityRules } from '../../catalogue/visibility-rules.ts'
-import { auditRules } from '../../features/audit/audit-rules.ts'
-import { webhookRules } from '../../features/webhooks/webhook-rules.ts'
 import { needsPostgres } from '../../support/postgres-server.ts'
 import { withNode } from './catalogue-in-postgres.ts'
 import { emptiedDatabase } from './opened-database.ts'
@@ -22,9 +21,8 @@ const rules = [
   ...placementRules,
   ...reconciliationRules,
   ...visibilityRules,
-  ...webhookRules,
+  ...featureRules,
   ...egressRules,
-  ...auditRules,
 ]
 
 describe('content in PostgreSQL, held by a ledger in SQLite', needsPostgres, () => {

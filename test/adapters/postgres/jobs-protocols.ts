@@ -172,6 +172,7 @@ const placementProtocols: readonly Protocol[] = [
   }),
 ]
 
+// feature: webhooks
 const outcome = { status: 200, error: null, at: NOW }
 
 /** Delivers everything due. Returns how many deliveries were due, and how many of them were locked. */
@@ -184,9 +185,11 @@ async function deliverDue({ webhooks }: TestNode): Promise<{ due: number; locked
   }
   return { due: jobs.length, locked }
 }
+// end
 
 export const jobProtocols: readonly Protocol[] = [
   ...placementProtocols,
+  // feature: webhooks
   {
     name: 'a webhook delivery, while another node looks for due ones',
     async before({ here }) {
@@ -206,4 +209,5 @@ export const jobProtocols: readonly Protocol[] = [
       assert.deepEqual([webhook?.waiting, rows.map(({ isDelivered }) => isDelivered)], [0, [true]])
     },
   },
+  // end
 ]

@@ -17,12 +17,11 @@ import { accessRules } from '../../catalogue/access-rules.ts'
 import { bulkRules } from '../../catalogue/bulk-rules.ts'
 import { contentRules } from '../../catalogue/content-rules.ts'
 import { egressRules } from '../../catalogue/egress-rules.ts'
+import { featureRules } from '../../catalogue/feature-rules.ts'
 import { placementRules } from '../../catalogue/placement-rules.ts'
 import { reconciliationRules } from '../../catalogue/reconciliation-rules.ts'
 import { searchRules } from '../../catalogue/search-rules.ts'
 import { visibilityRules } from '../../catalogue/visibility-rules.ts'
-import { auditRules } from '../../features/audit/audit-rules.ts'
-import { webhookRules } from '../../features/webhooks/webhook-rules.ts'
 import { needsPostgres } from '../../support/postgres-server.ts'
 import { withAccounts, withNode } from './catalogue-in-postgres.ts'
 import { emptied } from './emptied.ts'
@@ -36,9 +35,8 @@ const contents = [
   ...placementRules,
   ...reconciliationRules,
   ...visibilityRules,
-  ...webhookRules,
+  ...featureRules,
   ...egressRules,
-  ...auditRules,
 ]
 /** Slow rules that send no statement of their own. */
 const LONG = /^whoever signs in more often|^what waits for one webhook is bounded|^expired keys are kept/

@@ -1,26 +1,64 @@
+import type { RecordRow } from '../../../src/catalogue/index.ts'
 import {
-  type Account,
   type DeliveryRow,
   ENDED_DELIVERIES_KEPT,
   type WebhookRow,
   type WebhookStore,
 } from '../../../src/catalogue/index.ts'
-import type { MemoryContent } from '../../catalogue/memory-content.ts'
+import type { AccessBeside } from '../../catalogue/memory-access.ts'
+import type { RecordEvent, RecordFollower } from '../../catalogue/memory-content.ts'
 
-/** Lookups of accounts and keys that webhooks need. */
-export interface AccessBeside {
-  account(id: string): Account | undefined
-  hasKey(id: string, accountId: string): boolean
+/** Maximum number of waiting deliveries per webhook. */
+const MOST_WAITING = 1_000
+
+/** Webhooks and their deliveries, as lists that each query scans. */
+export class WebhookRows implements RecordFollower {
+  webhooks: WebhookRow[] = []
+  deliveries: DeliveryRow[] = []
+  #made = 0
+
+  drop(isGone: (webhook: WebhookRow) => boolean): boolean {
+    const gone = new Set(this.webhooks.filter(isGone).map(({ id }) => id))
+    this.webhooks = this.webhooks.filter(({ id }) => !gone.has(id))
+    this.deliveries = this.deliveries.filter(({ webhookId }) => !gone.has(webhookId))
+    return gone.size > 0
+  }
+
+  keysGone(ids: ReadonlySet<string>): void {
+    this.drop(({ keyId }) => keyId !== null && ids.has(keyId))
+  }
+
+  purge(accountId: string): boolean {
+    return this.drop(webhook => webhook.accountId === accountId)
+  }
+
+  save(): () => void {
+    const before = { webhooks: this.webhooks.map(webhook => ({ ...webhook })), deliveries: [...this.deliveries] }
+    return () => void Object.assign(this, before)
+  }
+
+  /** Adds a delivery of an event for each webhook of the account. */
+  note(event: RecordEvent, row: RecordRow, { from, at }: { from: string | null; at: number | null }): void {
+    const { id: uploadId, cid, clusterId, type, size, status, statusReason: reason, expiresAt, createdAt } = row
+    const name = row.customName ?? row.originalName ?? row.name ?? row.cid
+    const meta: unknown = row.meta === null ? {} : JSON.parse(row.meta)
+    const told = { uploadId, cid, clusterId, type, name, size, status, reason, expiresAt, createdAt, meta }
+    const record = JSON.stringify(told)
+    for (const webhook of this.webhooks.filter(({ accountId }) => accountId === row.accountId)) {
+      if (webhook.waiting >= MOST_WAITING) {
+        webhook.dropped++
+        continue
+      }
+      webhook.waiting++
+      this.deliveries.push({
+        ...{ id: ++this.#made, accountId: row.accountId, webhookId: webhook.id, event, record, from, createdAt: at },
+        ...{ attempts: 0, dueAt: 0, isDelivered: false, lastStatus: null, lastError: null, lastAt: null },
+      })
+    }
+  }
 }
 
-export function dropWebhooks(all: MemoryContent, isGone: (webhook: WebhookRow) => boolean): boolean {
-  const gone = new Set(all.webhooks.filter(isGone).map(({ id }) => id))
-  all.webhooks = all.webhooks.filter(({ id }) => !gone.has(id))
-  all.deliveries = all.deliveries.filter(({ webhookId }) => !gone.has(webhookId))
-  return gone.size > 0
-}
-
-export function memoryWebhooks(all: MemoryContent, access: AccessBeside): WebhookStore {
+export function memoryWebhooks(all: WebhookRows, access: AccessBeside): WebhookStore {
   const open = (): Array<DeliveryRow & { dueAt: number }> =>
     all.deliveries.flatMap(row => (row.dueAt === null ? [] : { ...row, dueAt: row.dueAt }))
   const waiting = (id: number): DeliveryRow | undefined =>
@@ -36,7 +74,7 @@ export function memoryWebhooks(all: MemoryContent, access: AccessBeside): Webhoo
     get: async (accountId, id) =>
       all.webhooks.find(webhook => webhook.id === id && webhook.accountId === accountId) ?? null,
     list: async accountId => all.webhooks.filter(webhook => webhook.accountId === accountId),
-    remove: async (accountId, id) => dropWebhooks(all, webhook => webhook.id === id && webhook.accountId === accountId),
+    remove: async (accountId, id) => all.drop(webhook => webhook.id === id && webhook.accountId === accountId),
     async deliveries(webhookId, { after, limit }) {
       const before = after === null ? Number.POSITIVE_INFINITY : Number(after)
       const rows = all.deliveries.filter(row => row.webhookId === webhookId && row.id < before).toReversed()

@@ -79,7 +79,7 @@ describe('an upload by URL', () => {
           server.close()
         }
       },
-      { uploads: { fromUrls: 'any' } },
+      { uploads: { fromUrls: 'any' } }, // feature: url-uploads
     ))
 })
 

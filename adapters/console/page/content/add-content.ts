@@ -6,7 +6,7 @@ import { shownBytes } from '../widgets/shown-values.ts'
 import { wordsFor } from '../words.ts'
 import { type Dropped, readChosen, readChosenFolder, readDropped } from './dropped.ts'
 import { ANYWHERE, ReadersField, TargetFields, targetOptions } from './target-fields.ts'
-import { UrlForm } from './url-form.ts' // feature: url-uploads
+import { UrlForm } from './url-uploads-form.ts' // feature: url-uploads
 
 export function AddContent() {
   const { uploads, user } = useSession()

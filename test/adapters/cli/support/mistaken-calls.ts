@@ -38,6 +38,7 @@ export const mistakenCalls: readonly Mistake<MistakenCall>[] = [
   [engine => engine.pins.uploadDirectory([]), 'files', 'at least one file is needed'],
   [engine => engine.pins.importDirectory('/nowhere'), 'dirPath', 'below an import root'],
   [engine => engine.pins.remove(ABSENT), 'no pin for this cid', 'see the list of pins'],
+  // feature: bulk
   [engine => engine.jobs.start(wrong({ action: 'delte', ids: ['a'] })), 'action', 'one of delete, rename'],
   [engine => engine.jobs.start({ action: 'delete' }), 'exactly one', 'ids and filter'],
   [engine => engine.jobs.start({ action: 'delete', ids: wrong('a') }), 'ids', '1 to 1000 ids'],
@@ -47,6 +48,7 @@ export const mistakenCalls: readonly Mistake<MistakenCall>[] = [
     'the number of records',
   ],
   [engine => engine.jobs.undo('none'), 'no job has this id', 'see the list of jobs'],
+  // end
   [engine => engine.pins.list({ limit: 0 }), 'limit', 'a positive integer'],
   [engine => engine.pins.list(wrong({ sort: 'date' })), 'sort', 'newest, oldest'],
   [engine => engine.content.read(wrong(ABSENT)), 'cid must be text', 'pass an object such as { cid }'],

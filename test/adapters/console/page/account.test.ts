@@ -3,7 +3,7 @@ import type { Page } from 'playwright-core'
 import { describe, expect, test } from 'vitest'
 import { HoldfastClient } from '../../../../adapters/client/index.ts'
 import { codeAt } from '../../../contract/audits-second-factor.ts'
-import { Receiver } from '../../../features/webhooks/receiver.ts'
+import { Receiver } from '../../../features/webhooks/receiver.ts' // feature: webhooks
 import { inBrowser } from '../../../support/browser.ts'
 import { pseudoRandom } from '../../../support/bytes.ts'
 import type { ConsoleServer } from '../../../support/console-server.ts'
@@ -14,7 +14,7 @@ const password = 'a long enough password'
 
 describe('the account in the console', inBrowser, () => {
   const { atDoor, signedIn } = consoles()
-  const config = { webhooks: { allowPrivate: true } }
+  const config = { webhooks: { allowPrivate: true } } // feature: webhooks
 
   test('signs in by password, shows its usage, and signs out', () =>
     atDoor(async ({ page, server }) => {
@@ -186,6 +186,7 @@ describe('the account in the console', inBrowser, () => {
       await page.getByRole('heading', { name: 'Content' }).waitFor()
     }))
 
+  // feature: webhooks
   test('has webhooks, shows their secret once, and lists their deliveries', () =>
     signedIn(
       async ({ page, server }) => {
@@ -217,6 +218,7 @@ describe('the account in the console', inBrowser, () => {
       },
       { config },
     ))
+  // end
 
   test('offers with a key what the key may do', () =>
     atDoor(async ({ page, server }) => {

@@ -28,7 +28,7 @@ describe('content in the console', inBrowser, () => {
           await upload(page)
           await page.getByRole('heading', { name: 'photo.txt' }).waitFor()
         },
-        { config: { uploads: { fromUrls: 'any' } } },
+        { config: { uploads: { fromUrls: 'any' } } }, // feature: url-uploads
       )
       await signedIn(async ({ page }) => {
         await upload(page)

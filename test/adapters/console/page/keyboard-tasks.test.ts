@@ -2,7 +2,7 @@ import type { Page } from 'playwright-core'
 import { describe, expect, test } from 'vitest'
 import { HoldfastClient } from '../../../../adapters/client/index.ts'
 import { codeAt } from '../../../contract/audits-second-factor.ts'
-import { Receiver } from '../../../features/webhooks/receiver.ts'
+import { Receiver } from '../../../features/webhooks/receiver.ts' // feature: webhooks
 import { inBrowser } from '../../../support/browser.ts'
 import { Keyboard } from '../../../support/keyboard.ts'
 import { consoles, factorOf, goTo, keep } from './opened.ts'
@@ -194,7 +194,7 @@ describe('every task of the console by keyboard alone', { ...inBrowser, timeout:
   test('makes and revokes keys, tokens and webhooks', () =>
     signedIn(
       async ({ page }) => {
-        await using receiver = await new Receiver().start()
+        await using receiver = await new Receiver().start() // feature: webhooks
         const keys = new Keyboard(page)
         await keys.use('Account')
         await keys.fill('Name', 'The owner')
@@ -218,6 +218,7 @@ describe('every task of the console by keyboard alone', { ...inBrowser, timeout:
         await keys.use('Make the token')
         await keys.use('Done')
         await told(page, /0 of 1/)
+        // feature: webhooks
         await keys.use('Webhooks')
         await keys.fill('Address', receiver.url)
         await keys.press('Enter')
@@ -228,8 +229,9 @@ describe('every task of the console by keyboard alone', { ...inBrowser, timeout:
         await keys.use(`Remove ${receiver.url}`)
         await keys.use('Remove it')
         await told(page, 'No webhooks yet.')
+        // end
       },
-      { config: { webhooks: { allowPrivate: true } } },
+      { config: { webhooks: { allowPrivate: true } } }, // feature: webhooks
     ))
 
   test('runs the node of its owner', () =>
@@ -263,7 +265,13 @@ describe('every task of the console by keyboard alone', { ...inBrowser, timeout:
       await keys.use('Delete user@example.org')
       await keys.use('Delete the account')
       await expect.poll(() => engine.accounts.find('user@example.org')).toBeUndefined()
-      for (const section of ['Work', 'Webhooks', 'Clusters', 'Network', 'Failures']) {
+      for (const section of [
+        'Work',
+        'Webhooks', // feature: webhooks
+        'Clusters',
+        'Network',
+        'Failures',
+      ]) {
         await keys.use(section)
         await page.locator('nav.sections a[aria-current]', { hasText: section }).waitFor()
       }

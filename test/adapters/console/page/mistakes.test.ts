@@ -25,12 +25,14 @@ const MISTAKES: ReadonlyArray<readonly [what: string, form: Form, fault: string,
     'URL',
     'private address',
   ],
+  // feature: webhooks
   [
     'a private webhook',
     { hash: '/account/webhooks', typed: { Address: 'http://127.0.0.1/' }, sends: 'Add' },
     'a private address',
     'webhooks.allowPrivate',
   ],
+  // end
   ['a slash in the name of a key', key({ Name: 'a/b' }), 'Name must not contain', '/ \\ ? # %'],
   [
     'the name of another key',

@@ -5,7 +5,7 @@ import { describe, expect, test } from 'vitest'
 import { HoldfastClient } from '../../../../adapters/client/index.ts'
 import { Database } from '../../../../src/storage/database.ts'
 import { MemoryCluster } from '../../../clusters/memory-cluster.ts'
-import { Receiver } from '../../../features/webhooks/receiver.ts'
+import { Receiver } from '../../../features/webhooks/receiver.ts' // feature: webhooks
 import { inBrowser } from '../../../support/browser.ts'
 import { Keyboard } from '../../../support/keyboard.ts'
 import { expectGoodLooks } from '../../../support/looks.ts'
@@ -45,6 +45,7 @@ describe('the work of a node in the console', inBrowser, () => {
       )
     }))
 
+  // feature: webhooks
   test('shows failed deliveries of all accounts, and sends one again by keyboard', () =>
     signedIn(
       async ({ page, server: { origin, key, engine } }) => {
@@ -74,6 +75,7 @@ describe('the work of a node in the console', inBrowser, () => {
       },
       { config: { webhooks: { allowPrivate: true } } },
     ))
+  // end
 
   test('shows clusters with their waiting placements', async () => {
     const far = new MemoryCluster()

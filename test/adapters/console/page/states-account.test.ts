@@ -2,7 +2,7 @@ import type { Page } from 'playwright-core'
 import { describe, expect, test } from 'vitest'
 import { HoldfastClient } from '../../../../adapters/client/index.ts'
 import { codeAt } from '../../../contract/audits-second-factor.ts'
-import { Receiver } from '../../../features/webhooks/receiver.ts'
+import { Receiver } from '../../../features/webhooks/receiver.ts' // feature: webhooks
 import { inBrowser } from '../../../support/browser.ts'
 import { expectGoodLooks } from '../../../support/looks.ts'
 import { consoles, factorOf, goTo } from './opened.ts'
@@ -17,7 +17,7 @@ describe('the account in the console', { ...inBrowser, timeout: 240_000 }, () =>
   test('looks good with little, with much, and in each dialog', () =>
     atDoor(
       async ({ page, server: { engine, origin, owner } }) => {
-        await using receiver = await new Receiver().start()
+        await using receiver = await new Receiver().start() // feature: webhooks
         const look = (name: string): Promise<void> => expectGoodLooks(page, `account-${name}`)
         const { id } = await engine.accounts.create({ email: EMAIL, password: PASSWORD, plan: 'small' })
         await page.getByRole('tab', { name: 'Password' }).click()
@@ -31,9 +31,11 @@ describe('the account in the console', { ...inBrowser, timeout: 240_000 }, () =>
         await goTo(page, 'account/upload-tokens')
         await page.getByText('No upload tokens yet.').waitFor()
         await look('tokens-none')
+        // feature: webhooks
         await goTo(page, 'account/webhooks')
         await page.getByText('No webhooks yet.').waitFor()
         await look('webhooks-none')
+        // end
         for (let i = 0; i < 5; i++) await engine.pins.upload(Buffer.from(`pin ${i}`), { account: id })
         await goTo(page, 'account/overview')
         await page.getByText('5 of 5').waitFor()
@@ -74,6 +76,7 @@ describe('the account in the console', { ...inBrowser, timeout: 240_000 }, () =>
         await page.getByRole('button', { name: 'Done' }).click()
         await page.getByRole('button', { name: /^Revoke / }).waitFor()
         await look('tokens')
+        // feature: webhooks
         await goTo(page, 'account/webhooks')
         await page.getByLabel('Address').fill(receiver.url)
         await page.getByRole('button', { name: 'Add' }).click()
@@ -90,6 +93,7 @@ describe('the account in the console', { ...inBrowser, timeout: 240_000 }, () =>
         await dialog(page).getByRole('listitem').waitFor()
         await look('deliveries')
         await page.keyboard.press('Escape')
+        // end
         await new HoldfastClient({ base: origin }).sessions.signIn(EMAIL, PASSWORD)
         await goTo(page, 'account/security')
         await page.getByRole('button', { name: /^End the session of/ }).waitFor()
@@ -111,7 +115,7 @@ describe('the account in the console', { ...inBrowser, timeout: 240_000 }, () =>
       {
         config: {
           plans: { small: { maxPins: 5, maxStorageBytes: 10_000, timelock: false, clusters: '*' } },
-          webhooks: { allowPrivate: true },
+          webhooks: { allowPrivate: true }, // feature: webhooks
         },
       },
     ))

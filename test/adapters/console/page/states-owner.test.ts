@@ -18,7 +18,7 @@ const STEP_MS = 60_000
 const QUIET = [
   ['overview', /^at most .* \/ min$/],
   ['work', 'The configuration names no directory of backups.'],
-  ['webhooks', 'No deliveries yet.'],
+  ['webhooks', 'No deliveries yet.'], // feature: webhooks
   ['clusters', 'This node runs alone.'],
   ['network', 'Networking is off'],
   ['takedowns', 'No takedowns.'],
@@ -80,12 +80,12 @@ describe('the owner’s part of the console', { ...inBrowser, timeout: 240_000 }
           for (const [section, shown] of [
             ['accounts', '80 % of its plan'],
             ['work', 'so far'],
-            ['webhooks', 'answered 500'],
+            ['webhooks', 'answered 500'], // feature: webhooks
             ['clusters', MOVES[0]],
             ['network', 'Dialled by'],
             ['takedowns', 'A claim'],
             ['failures', 'content taken down'],
-            ['audit', 'account.create'],
+            ['audit', 'account.create'], // feature: audit
           ] as const) {
             await goTo(page, `owner/${section}`)
             await main(page).getByText(shown).first().waitFor()
@@ -232,6 +232,7 @@ async function stub(page: Page): Promise<void> {
     running: { blocks: 12_345, bytes: 67_890_123 },
   }))
   const at = new Date(Date.now() - 60_000).toISOString()
+  // feature: webhooks
   await change('/deliveries*', () => ({
     deliveries: (['failed', 'waiting', 'delivered'] as const).map((state, i) => ({
       ...{ id: `${i}`, account: 'x', host: 'hooks.example.org', event: 'pin:created', state, at, attempts: 3 },
@@ -241,6 +242,7 @@ async function stub(page: Page): Promise<void> {
     })),
     next: null,
   }))
+  // end
   const id = '12D3KooWEyoppNCUx8Yx66oV9fJnriXwCcXwDDUA2kj6vnc6iDEp'
   await change('/peers', answer => ({
     ...answer,

@@ -1,10 +1,10 @@
 import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { Receiver } from '../../features/webhooks/receiver.ts'
 import { pseudoRandom } from '../../support/bytes.ts'
 import { KEY, type NodeProcess, openNodeProcesses } from '../../support/fleet-processes.ts'
 import { needsPostgres, type SharedPostgres, sharedPostgres } from '../../support/postgres-server.ts'
 import { type Finished, runHoldfast } from '../../support/server-process.ts'
+import { Receiver } from './receiver.ts'
 
 /** Longer than the lease of a delivery whose node was killed. */
 const PATIENCE = { timeout: 120_000, interval: 200 }
