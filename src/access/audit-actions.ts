@@ -1,4 +1,4 @@
-/** Actions that the audit log records. Each route names its action. */
+/** Audited actions. Each route names its action. */
 export const AUDIT_ACTIONS = [
   ...([
     'signup',

@@ -48,7 +48,7 @@ export interface RouteDocumentation {
    * Set if responses may be cached, because they depend only on the account, the request and the stored records.
    */
   readonly isRemembered?: true
-  /** Action that the audit log records. Routes for content and routes that only read have none. */
+  /** The audited action. Routes for content and routes that only read have none. */
   readonly audit?: AuditAction
   /** Errors of the route itself. Errors of authentication, parameters and bodies are added automatically. */
   readonly errors?: readonly ErrorCode[]

@@ -4,7 +4,7 @@ import { isHoldfastError } from '../domain/errors.ts'
 import { publicError } from './error-response.ts'
 import type { AuditNote } from './route.ts'
 
-/** One action of a request, as the audit log records it. */
+/** One audited action of a request. */
 export interface AuditedAction {
   action: AuditAction
   /** `ok`, or the code of the error. */
@@ -27,7 +27,7 @@ export interface AuditSink {
 
 const OK = 'ok'
 
-/** The entry of one request in the audit log. */
+/** The audited action of one request. */
 export class AuditedRequest {
   readonly #log: AuditSink
   readonly #action: AuditAction

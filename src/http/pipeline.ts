@@ -54,7 +54,7 @@ interface Exchange {
   principal: Principal | null
   cid: string | undefined
   rate: RateStatus | null
-  /** Null for a route that the audit log does not record. */
+  /** Null for a route without an audited action. */
   audited: AuditedRequest | null
 }
 

@@ -15,7 +15,7 @@ export interface RequestContext {
   readonly requestId: string
   /** Sets the CID in the log line of the request. */
   concerns(cid: string): void
-  /** Adds to the entry of the request in the audit log. Without effect for a route that has no audited action. */
+  /** Adds to the audited action of the request. Without effect for a route that has none. */
   audits(note: AuditNote): void
   param(name: string): string
 }
@@ -59,7 +59,7 @@ interface Row {
   readonly takesUploadTokens?: boolean
   /** Undefined if any node may handle the request. */
   readonly goesTo?: GoesTo | undefined
-  /** Undefined for a route that the audit log does not record. */
+  /** Undefined for a route that is not audited. */
   readonly audit?: AuditAction | undefined
 }
 

@@ -1,6 +1,7 @@
 import { type SpecData, Validator } from '@seriousme/openapi-schema-validator'
 import { Compile } from 'typebox/schema'
 import { beforeAll, describe, expect, test } from 'vitest'
+import { AUDIT_ACTIONS } from '../../src/access/audit-actions.ts'
 import { bindRoutes } from '../../src/contract/contract-route.ts'
 import { documentPath, type OpenApiDocument } from '../../src/contract/openapi/openapi-document.ts'
 import { BASE_PATH } from '../../src/contract/routes.ts'
@@ -218,6 +219,11 @@ describe('the audits', () => {
     )
     expect(wanted.filter(success => !seen.has(success))).toEqual(Object.keys(ELSEWHERE))
   })
+})
+
+test('each audited action has a route', () => {
+  const audited = new Set(groups.flatMap(({ routes }) => routes.flatMap(({ audit }) => audit ?? [])))
+  expect(new Set(AUDIT_ACTIONS)).toEqual(audited)
 })
 
 describe('the page', () => {

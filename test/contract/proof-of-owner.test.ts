@@ -51,10 +51,12 @@ test.each(hosts.map(host => ({ host, name: host.name })))('asks a kept owner for
       clock.advance(16 * 60_000)
       for (const asked of make(key, 'key')) expect((await asked()).status).toBe(201)
       await engine.accounts.create({ email: 'embedded@example.org', plan: 'free' })
+      // feature: audit
       const audit = await client.request('GET', '/admin/v1/audit', { headers: { authorization: `Bearer ${key}` } })
       const actions = audit.json.entries.map(({ action, outcome }: Record<string, string>) => `${action} ${outcome}`)
       expect(actions.filter((action: string) => action === 'sign-in.proof ok')).toHaveLength(2)
       expect(actions.filter((action: string) => action.endsWith('proof_required'))).toHaveLength(4)
+      // end
       // A clock that was set back makes no proof last longer.
       const [token] = kept
       expect((await ask(token, '/api/v3/auth/proof', { key })).status).toBe(200)

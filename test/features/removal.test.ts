@@ -9,6 +9,7 @@ import { RemovedTree } from './support/removed-tree.ts'
 
 /** Words that only the code of a feature uses. */
 const WORDS: Readonly<Record<string, RegExp>> = {
+  audit: /audit[ -]log|auditLog|AuditEntry|AuditStore|AuditView|exportAudit|\/v1\/audit\b/i,
   psa: /\bpsa\b|pinning service API/i,
   routing: /gateway\.routing|routing\/v1|delegated.?rout/i,
   'url-uploads': /url-?uploads?|fromUrl|url-form/i,

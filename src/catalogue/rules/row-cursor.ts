@@ -12,18 +12,8 @@ const START: RowPlace = { createdAt: Number.MIN_SAFE_INTEGER, rowid: Number.MIN_
 
 /** Returns the sort key after which a page begins; the start of the list for an invalid cursor. */
 export function placeAfter(cursor: string | null): RowPlace {
-  return placeOf(cursor) ?? START
-}
-
-/** Returns the sort key before which a page of a list with the newest first begins. */
-export function placeBefore(cursor: string | null, until: number): RowPlace {
-  const place = placeOf(cursor)
-  return place !== null && place.createdAt < until ? place : { createdAt: until, rowid: Number.MIN_SAFE_INTEGER }
-}
-
-function placeOf(cursor: string | null): RowPlace | null {
   const match = cursor === null ? null : /^(-?\d{1,16}):(\d{1,16})$/.exec(cursor)
-  return match === null ? null : { createdAt: Number(match[1]), rowid: Number(match[2]) }
+  return match === null ? START : { createdAt: Number(match[1]), rowid: Number(match[2]) }
 }
 
 export function withPlace<Row extends { createdAt: number }>({ kinds }: Columns<Row>): Columns<Row & RowPlace> {

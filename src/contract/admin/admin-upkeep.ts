@@ -146,7 +146,7 @@ async function inLines<Outcome extends object>(
   }
   const ended = Promise.withResolvers<Outcome>()
   audits({ ended: ended.promise })
-  // Without an audit log, nobody else waits for it.
+  // If nobody audits, nobody else waits for it.
   ended.promise.catch(() => undefined)
   const lines = progressLines<object, Outcome>(requestId, (onProgress, unread) => {
     const outcome = run({ signal: AbortSignal.any([request.signal, unread]), onProgress })

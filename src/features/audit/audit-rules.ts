@@ -3,7 +3,7 @@ import type { RuleHost } from '../../catalogue/rules/access-stores.ts'
 import { LIVE_ACCOUNT } from '../../catalogue/rules/account-rows.ts'
 import { deleteSome, IF_UNLOCKED } from '../../catalogue/rules/dialect.ts'
 import { type CatalogueDriver, type Rule, run } from '../../catalogue/rules/driver.ts'
-import { pageOf, placeBefore, type RowPlace } from '../../catalogue/rules/row-cursor.ts'
+import { pageOf, placeAfter, type RowPlace } from '../../catalogue/rules/row-cursor.ts'
 import { columns, fragment, type RuleStatement, sql } from '../../catalogue/rules/statement.ts'
 import {
   AUDIT_ACTORS,
@@ -100,4 +100,11 @@ function indexFor(
   if (first === undefined) return [ALL, []]
   const statements = { accountId: BY_ACCOUNT, action: BY_ACTION, outcome: BY_OUTCOME }
   return [statements[first], given.slice(1)]
+}
+
+/** Returns the sort key before which a page begins. */
+function placeBefore(cursor: string | null, until: number): RowPlace {
+  const place = placeAfter(cursor)
+  const isGiven = place.rowid >= 0 && place.createdAt < until
+  return isGiven ? place : { createdAt: until, rowid: Number.MIN_SAFE_INTEGER }
 }
