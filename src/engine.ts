@@ -10,10 +10,10 @@ import { HoldfastError } from './domain/errors.ts'
 import type { BulkJobs } from './features/bulk/bulk-jobs.ts' // feature: bulk
 import type { Content } from './gateway/reader/content-request.ts'
 import { laterContent, makeBorder } from './wiring/border.ts'
+import { laterJobs } from './wiring/bulk-calls.ts' // feature: bulk
 import { checkedEvents } from './wiring/checked-events.ts'
 import { publicClusters } from './wiring/clusters-module.ts'
 import type { Modules } from './wiring/container.ts'
-import { laterJobs } from './wiring/later-jobs.ts' // feature: bulk
 import { memoryShares } from './wiring/memory-shares.ts'
 import { M, startModules } from './wiring/modules.ts'
 import { type Setup, setupOf } from './wiring/setup.ts'

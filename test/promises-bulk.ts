@@ -2,10 +2,10 @@ import type { KeptPromise } from './promises.ts'
 
 const rule = (name: string) => ({ file: 'test/catalogue/content-rules.test.ts', name })
 const job = (name: string) => ({ file: 'test/features/bulk/bulk.test.ts', name })
-const room = (name: string) => ({ file: 'test/pins/removal/disk-room.test.ts', name })
+const room = (name: string) => ({ file: 'test/features/bulk/disk-room.test.ts', name })
 const shared = (name: string) => ({ file: 'test/adapters/postgres/bulk-holds.test.ts', name })
 const inProcess = (name: string) => ({ file: 'test/features/bulk/bulk-jobs.test.ts', name })
-const kept = (name: string) => ({ file: 'test/pins/removal/kept-bytes.test.ts', name })
+const kept = (name: string) => ({ file: 'test/features/bulk/kept-bytes.test.ts', name })
 const timelock = (name: string) => ({ file: 'test/pins/removal/timelock.test.ts', name })
 const api = (name: string) => ({ file: 'test/contract/contract.test.ts', name })
 const stopped = (name: string) => ({ file: 'test/pins/removal/disk-room-stopped.test.ts', name })
@@ -52,21 +52,21 @@ export const bulkPromises: readonly KeptPromise[] = [
     file: 'src/pins/deletion-stop.ts',
     find: 'maxStorageBytes: most - undeletedBytes,',
     replace: 'maxStorageBytes: most,',
-    test: { file: 'test/pins/removal/deletion-stop.test.ts', name: 'counts removed content and kept bytes' },
+    test: { file: 'test/features/bulk/deletion-stop.test.ts', name: 'counts removed content and kept bytes' },
   },
   {
     promise: 'an upload that broke off counts in the quota during a backup',
     file: 'src/pins/upload/upload-staging.ts',
     find: '        this.dropped(requester, staged)\n',
     replace: '',
-    test: { file: 'test/pins/removal/deletion-stop.test.ts', name: 'counts uploads that broke off' },
+    test: { file: 'test/features/bulk/deletion-stop.test.ts', name: 'counts uploads that broke off' },
   },
   {
     promise: 'parallel uploads during a backup write no more than the quota',
     file: 'src/pins/upload/upload-budget.ts',
     find: 'const written = this.#isStopped ? reservation.writtenSince : 0',
     replace: 'const written = 0',
-    test: { file: 'test/pins/removal/deletion-stop.test.ts', name: 'bounds parallel uploads that began before' },
+    test: { file: 'test/features/bulk/deletion-stop.test.ts', name: 'bounds parallel uploads that began before' },
   },
   {
     promise: 'an upload keeps its reservation until its commit while deletion is stopped',
@@ -129,7 +129,7 @@ export const bulkPromises: readonly KeptPromise[] = [
     file: 'src/pins/removal/kept-bounds.ts',
     find: '    if (change !== null) ended(change)\n',
     replace: '    if (change === null) ended(change as never)\n',
-    test: { file: 'test/pins/removal/kept-bytes.test.ts', name: 'stay below the quota' },
+    test: { file: 'test/features/bulk/kept-bytes.test.ts', name: 'stay below the quota' },
   },
   {
     promise: 'an undo period ends only while no ended one is left to purge',
@@ -259,7 +259,7 @@ export const bulkPromises: readonly KeptPromise[] = [
   },
   {
     promise: 'a filter without its number deletes nothing',
-    file: 'adapters/cli/job-commands.ts',
+    file: 'adapters/cli/bulk-commands.ts',
     find: 'const { expected = 0 } = flags',
     replace: 'const { expected = 3 } = flags',
     test: { file: 'test/features/bulk/job-commands.test.ts', name: 'a filter counts, deletes' },

@@ -5,7 +5,7 @@ const handler = 'test/adapters/console/handler.test.ts'
 const proof = 'test/adapters/console/proof.test.ts'
 const kept = 'test/adapters/console/kept-sign-in.test.ts'
 const page = 'adapters/console/page/kept-sign-in.ts'
-const selection = (name: string) => ({ file: 'test/adapters/console/page/selection.test.ts', name })
+const selection = (name: string) => ({ file: 'test/adapters/console/page/bulk/selection.test.ts', name })
 const failures = 'test/upkeep/recent-failures.test.ts'
 const console = 'adapters/console/console-handler.ts'
 
@@ -209,7 +209,7 @@ export const consolePromises: readonly KeptPromise[] = [
   },
   {
     promise: 'all that match are the pins that matched when the user selected them',
-    file: 'adapters/console/page/content/selection-bar.ts',
+    file: 'adapters/console/page/bulk/selection-bar.ts',
     find: 'Date.parse(first.createdAt) + 1)',
     replace: 'Date.parse(first.createdAt) + 3_600_000)',
     test: selection('includes all pins that match, on every page'),
@@ -223,7 +223,7 @@ export const consolePromises: readonly KeptPromise[] = [
   },
   {
     promise: 'the console can undo the deletion of a single pin',
-    file: 'adapters/console/page/content/job-list.ts',
+    file: 'adapters/console/page/bulk/job-list.ts',
     find: 'ids.length === 0 || ids.length > MOST_RECORDS',
     replace: 'ids.length >= 0',
     test: { file: 'test/adapters/console/page/pins.test.ts', name: 'are deleted at once, after a confirmation' },

@@ -7,7 +7,7 @@ const account = 'test/adapters/console/page/account.test.ts'
 const contents = 'test/adapters/console/page/contents.test.ts'
 const keyboard = 'test/adapters/console/page/keyboard.test.ts'
 const owner = 'test/adapters/console/page/owner.test.ts'
-const selection = 'test/adapters/console/page/selection.test.ts'
+const selection = 'test/adapters/console/page/bulk/selection.test.ts'
 const states = (part: string, name: string) => ({ file: `test/adapters/console/page/states-${part}.test.ts`, name })
 
 /** Promises of the console to its users. */
@@ -197,14 +197,14 @@ export const pagePromises: readonly KeptPromise[] = [
   },
   {
     promise: 'a late answer replaces no newer selection',
-    file: `${page}/content/use-selection.ts`,
+    file: `${page}/bulk/use-selection.ts`,
     find: 'now === from',
     replace: 'true',
     test: { file: selection, name: 'stays as chosen while the pins that match are counted' },
   },
   {
     promise: 'a dialog over a selection asks for all that it changes',
-    file: `${page}/content/selection-bar.ts`,
+    file: `${page}/bulk/selection-bar.ts`,
     find: 'disabled=${isBusy} onClick=${() => setAsked(action)}',
     replace: 'onClick=${() => setAsked(action)}',
     test: { file: selection, name: 'stays as chosen while the pins that match are counted' },

@@ -27,13 +27,13 @@ export const LONG_TESTS: Readonly<Record<string, readonly string[]>> = {
     'test/adapters/console/fleet-nodes.test.ts',
     'test/adapters/console/kept-sign-in.test.ts',
     'test/adapters/console/page/account.test.ts',
-    'test/adapters/console/page/all-matching.test.ts',
+    'test/adapters/console/page/bulk/all-matching.test.ts', // feature: bulk
     'test/adapters/console/page/content.test.ts',
     'test/adapters/console/page/contents.test.ts',
     'test/adapters/console/page/keyboard-tasks.test.ts',
     'test/adapters/console/page/owner.test.ts',
     'test/adapters/console/page/pins.test.ts',
-    'test/adapters/console/page/selection.test.ts',
+    'test/adapters/console/page/bulk/selection.test.ts', // feature: bulk
     'test/adapters/console/page/states-account.test.ts',
     'test/adapters/console/page/states-content.test.ts',
     'test/adapters/console/page/states-door.test.ts',

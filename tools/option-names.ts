@@ -66,7 +66,7 @@ const FILES: Readonly<Record<string, Readonly<Record<string, Source>>>> = {
     REQUEST: { file: 'adapters/client/connection.ts', type: 'RequestOptions' },
     FILE_CALLS: { file: 'adapters/client/files.ts', type: 'Files' },
     PIN_CALLS: { file: 'adapters/client/pins.ts', type: 'Pins' },
-    JOB_CALLS: { file: 'adapters/client/jobs.ts', type: 'Jobs' },
+    JOB_CALLS: { file: 'adapters/client/bulk.ts', type: 'Jobs', feature: 'bulk' }, // feature: bulk
     CONTENT_CALLS: { file: 'adapters/client/content.ts', type: 'Content' },
     ACCOUNT_CALLS: { file: 'adapters/client/account.ts', type: 'Account' },
     KEY_CALLS: { file: 'adapters/client/account.ts', type: 'Keys' },

@@ -9,7 +9,10 @@ const END = /^\s*\/\/ end$/
 
 /** Directories and files of a feature, relative to the root of the sources. */
 function roomsOf(root: string, feature: string): string[] {
-  const named = globSync(`adapters/**/${feature}{,.ts,-*.ts}`, { cwd: root, exclude: ['**/node_modules/**'] })
+  const named = globSync(`{src/wiring,adapters,test/adapters}/**/${feature}{,.ts,-*.ts}`, {
+    cwd: root,
+    exclude: ['**/node_modules/**'],
+  })
   return [
     `src/features/${feature}`,
     `test/features/${feature}`,
@@ -18,7 +21,7 @@ function roomsOf(root: string, feature: string): string[] {
 }
 
 /**
- * Returns a text without the lines that belong to a feature: those with its mark behind them, and those between its mark
+ * Returns a text without the lines of a feature. Such a line has the feature's mark behind it, or is between that mark
  * and the next one or `// end`.
  */
 function withoutMarked(text: string, feature: string): string {

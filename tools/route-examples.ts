@@ -65,6 +65,7 @@ export const EXAMPLES: readonly Example[] = [
     json: () => ({ visibility: 'private' }),
   }),
   api('GET /users/me/uploads', { path: () => '/api/v3/users/me/uploads?limit=1' }),
+  // feature: bulk
   api('POST /jobs', { json: known => ({ action: 'delete', ids: [known.uploadId] }), keep: { job: 'job.id' } }),
   api('GET /jobs'),
   api('GET /jobs/:id', { path: known => `/api/v3/jobs/${known.job}` }),
@@ -72,6 +73,7 @@ export const EXAMPLES: readonly Example[] = [
   api('POST /jobs/edits', {
     json: known => ({ action: 'rename', ids: [known.uploadId], rename: { prefix: 'old ' } }),
   }),
+  // end
   api('GET /users/me/uploads/dag/:cid', { path: known => `/api/v3/users/me/uploads/dag/${known.site}` }),
   api('GET /users/me/clusters'),
   api('GET /status/:cid', { path: () => `/api/v3/status/${CID}` }),
@@ -193,7 +195,7 @@ export const EXAMPLES: readonly Example[] = [
   admin('POST /takedowns', { json: () => ({ cid: CID, reason: 'complaint 17', status: 451 }) }),
   admin('GET /takedowns'),
   admin('DELETE /takedowns/:cid', { path: () => `/admin/v1/takedowns/${CID}` }),
-  admin('GET /jobs'),
+  admin('GET /jobs'), // feature: bulk
   admin('GET /backups'),
   // feature: webhooks
   admin('GET /deliveries'),

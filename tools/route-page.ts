@@ -25,7 +25,7 @@ const PATH_IDS = [
 const SECOND_FACTOR = /^\d{6}$|^\w{4}(-\w{4}){3}$/
 /** Name of the key that keeps a sign-in at the console. */
 const CONSOLE_KEY = /^console-[0-9a-f]+$/
-const JOB_ENDS = ['pin:removed', 'pin:created'] as const
+const JOB_ENDS = ['pin:removed', 'pin:created'] as const // feature: bulk
 const LONGEST_TEXT = 90
 const MOST_ITEMS = 2
 const { groups } = await allRoutes()
@@ -70,9 +70,12 @@ async function pageFrom(directory: string): Promise<string> {
     // Lists are sorted by time, so each example needs its own.
     now += 1
     const request = await requestOf(example, known, answer)
+    let changed: Promise<unknown> | null = null
+    // feature: bulk
     // A deletion and its undo end with the event of their only record. The next answers must not depend on when that is.
     const isJob = /^POST \/api\/v3\/jobs(?!\/edits)/.test(example.route)
-    const changed = isJob ? new Promise(resolve => JOB_ENDS.map(event => engine.events.on(event, resolve))) : null
+    if (isJob) changed = new Promise(resolve => JOB_ENDS.map(event => engine.events.on(event, resolve)))
+    // end
     const response = await answer(request.asked)
     const body = await bodyOf(response, example, known)
     await changed

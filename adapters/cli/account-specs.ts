@@ -34,7 +34,7 @@ shows the usage of each account.`,
   'account set-visibility': {
     about: 'Set the default visibility of an account',
     text: `Sets who may read the content of later uploads and pins that name no visibility: everybody, or only the account. A
-running server applies it within a second. Existing pins stay as they are; "holdfast job edit" changes them.`,
+running server applies it within a second. Existing pins stay as they are, until an edit changes them.`,
     flags: {
       ...ACCOUNT_FLAGS,
       visibility: { value: 'WORD', about: 'public or private', required: true },

@@ -1,8 +1,8 @@
 import { ACCOUNT_COMMANDS } from './account-specs.ts'
+import { JOB_COMMANDS } from './bulk-specs.ts' // feature: bulk
 import type { CommandArguments, CommandSpec } from './command-spec.ts'
 import { CONTENT_COMMANDS } from './content-specs.ts'
 import { FLEET_COMMANDS } from './fleet-specs.ts'
-import { JOB_COMMANDS } from './job-specs.ts'
 import { KEY_COMMANDS } from './key-specs.ts'
 import { LOGIN_COMMANDS } from './login-specs.ts'
 import { NODE_COMMANDS } from './node-specs.ts'
@@ -12,7 +12,7 @@ import { WEBHOOK_COMMANDS } from './webhooks-specs.ts' // feature: webhooks
 const USER_COMMANDS = {
   ...LOGIN_COMMANDS,
   ...CONTENT_COMMANDS,
-  ...JOB_COMMANDS,
+  ...JOB_COMMANDS, // feature: bulk
   ...WEBHOOK_COMMANDS, // feature: webhooks
 } as const
 const OWNER_COMMANDS = { ...NODE_COMMANDS, ...FLEET_COMMANDS } as const

@@ -15,10 +15,12 @@ export const COMMANDS: { readonly [Name in CommandName]: () => Promise<Command<N
   pin: async () => (await import('./pin-command.ts')).pin,
   status: async () => (await import('./status-command.ts')).status,
   rm: async () => (await import('./status-command.ts')).remove,
-  'job delete': async () => (await import('./job-commands.ts')).deleteMany,
-  'job edit': async () => (await import('./job-commands.ts')).editMany,
-  'job list': async () => (await import('./job-commands.ts')).listJobs,
-  'job undo': async () => (await import('./job-commands.ts')).undoJob,
+  // feature: bulk
+  'job delete': async () => (await import('./bulk-commands.ts')).deleteMany,
+  'job edit': async () => (await import('./bulk-commands.ts')).editMany,
+  'job list': async () => (await import('./bulk-commands.ts')).listJobs,
+  'job undo': async () => (await import('./bulk-commands.ts')).undoJob,
+  // end
   login: async () => (await import('./login-commands.ts')).login,
   whoami: async () => (await import('./login-commands.ts')).whoami,
   logout: async () => (await import('./login-commands.ts')).logout,

@@ -18,6 +18,7 @@ export const COMMAND_HABITS: ReadonlyMap<string, CommandName> = new Map([
   ['auth login', 'login'],
   ['auth logout', 'logout'],
   ['auth status', 'whoami'],
+  // feature: bulk
   ['job ls', 'job list'],
   ['jobs', 'job list'],
   // feature: webhooks
@@ -77,8 +78,8 @@ export const COMMAND_HINTS: ReadonlyMap<string, string> = new Map([
   ['dag get', 'read https://GATEWAY/ipfs/CID?format=dag-json'],
   ['refs', 'holdfast ls CID lists the files of a directory'],
   ['search', 'holdfast ls --name TEXT searches the names of pins'],
-  ['mv', 'holdfast job edit ID --find TEXT --replace TEXT renames a pin'],
-  ['rename', 'holdfast job edit ID --find TEXT --replace TEXT renames a pin'],
+  ['mv', 'holdfast job edit ID --find TEXT --replace TEXT renames a pin'], // feature: bulk
+  ['rename', 'holdfast job edit ID --find TEXT --replace TEXT renames a pin'], // feature: bulk
   ['open', 'open the link of the upload, or the console at /console/ of the server'],
   ['browse', 'open the link of the upload, or the console at /console/ of the server'],
   ['share', 'everyone with the link that holdfast upload prints can read the content'],
@@ -177,7 +178,7 @@ export const FLAG_HINTS: Table = {
     ['-L', 'the newest pins come first: add | head'],
     ['--limit', 'the newest pins come first: add | head'],
     ['-t', 'every pin is recursive'],
-    ['--type', 'every pin is recursive; holdfast job delete --type A,B selects by type'],
+    ['--type', 'every pin is recursive; holdfast job delete --type A,B selects by type'], // feature: bulk
   ],
   get: [
     ['-C', 'give --tar, and compress the archive yourself'],

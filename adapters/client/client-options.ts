@@ -26,6 +26,7 @@ export const PIN_CALLS = {
   'all.0': 'after before cid expiring limit match meta name parentCid q signal sort status type visibility',
 }
 
+// feature: bulk
 export const JOB_CALLS = {
   'deleteMatching.0': 'after cid createdBefore expected expiring match meta name q status type visibility',
   'editRecords.1': 'cluster rename rename.find rename.prefix rename.replace rename.suffix timelock visibility',
@@ -33,6 +34,7 @@ export const JOB_CALLS = {
   'editMatching.1': 'cluster rename rename.find rename.prefix rename.replace rename.suffix timelock visibility',
   'untilEnded.1': 'onProgress signal',
 }
+// end
 
 export const CONTENT_CALLS = {
   'file.1': 'range range.end range.start signal',
@@ -75,7 +77,9 @@ export const OWNER_CALLS = {
   'takedowns.0': 'after limit signal',
   'takeDown.0': 'cid path reason status',
   'liftTakedown.0': 'at cid path reason status',
+  // feature: bulk
   'jobs.0': 'after limit signal',
+  // end
   'retireNode.1': 'to',
   'forgetNode.1': 'isReplaced',
   'lostRecords.0': 'account after limit signal',

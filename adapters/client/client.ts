@@ -1,12 +1,12 @@
 import { HoldfastError } from '../../src/domain/errors.ts'
 import { checkFields, checkingFields } from '../../src/domain/known-fields.ts'
 import { Account, Keys } from './account.ts'
+import { Jobs } from './bulk.ts' // feature: bulk
 import * as known from './client-options.ts'
 import { BASE_PATH, Connection, type JsonObject, type RequestOptions } from './connection.ts'
 import { Content } from './content.ts'
 import { Files } from './files.ts'
 import { sleep } from './idle-timer.ts'
-import { Jobs } from './jobs.ts'
 import { Owner } from './owner.ts'
 import { Pins } from './pins.ts'
 import { SecondFactor } from './second-factor.ts'
@@ -40,7 +40,7 @@ export interface ClientOptions {
 export class HoldfastClient {
   readonly files: Files
   readonly pins: Pins
-  readonly jobs: Jobs
+  readonly jobs: Jobs // feature: bulk
   readonly content: Content
   readonly account: Account
   readonly keys: Keys
@@ -67,7 +67,7 @@ export class HoldfastClient {
     })
     this.files = checkingFields(new Files(this.#connection), known.FILE_CALLS)
     this.pins = checkingFields(new Pins(this.#connection), known.PIN_CALLS)
-    this.jobs = checkingFields(new Jobs(this.#connection), known.JOB_CALLS)
+    this.jobs = checkingFields(new Jobs(this.#connection), known.JOB_CALLS) // feature: bulk
     this.content = checkingFields(new Content(this.#connection), known.CONTENT_CALLS)
     this.account = checkingFields(new Account(this.#connection), known.ACCOUNT_CALLS)
     this.keys = checkingFields(new Keys(this.#connection), known.KEY_CALLS)

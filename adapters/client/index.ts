@@ -33,6 +33,7 @@ export type {
   UploadPage,
 } from './answers.ts'
 export type { AuditEntry, AuditFilter } from './audit.ts' // feature: audit
+export type { Edit, Job, JobFilter, Jobs, JobWaitOptions, OwnedJob } from './bulk.ts' // feature: bulk
 export { type ClientOptions, HoldfastClient } from './client.ts'
 export type { JsonObject, RequestOptions } from './connection.ts'
 export type { Content, ContentBytes, ContentFile, ReadOptions } from './content.ts'
@@ -47,7 +48,6 @@ export type {
   TargetOptions,
   UploadOptions,
 } from './files.ts'
-export type { Edit, Job, JobFilter, Jobs, JobWaitOptions } from './jobs.ts'
 export type { Owner } from './owner.ts'
 export type {
   AccountPage,
@@ -63,7 +63,6 @@ export type {
   NodeHistory,
   NodePeers,
   NodeStats,
-  OwnedJob,
   Takedown,
   TakenDown,
   Verified,

@@ -1,7 +1,6 @@
 import type { PendingNode } from '../../src/domain/pending-nodes.ts'
 import type { AccountEgress, Usage } from './account-answers.ts'
 import type { PinState } from './answers.ts'
-import type { Job } from './jobs.ts'
 
 /** A number of items, and their total size in bytes. */
 export interface Amount {
@@ -143,12 +142,6 @@ export type NewTakedown = Pick<Takedown, 'cid' | 'reason'> & Partial<Pick<Takedo
 /** A new takedown, and the nodes and threads that may still serve the content. */
 export interface TakenDown extends Takedown {
   pending: PendingNode[]
-}
-
-/** A job of any account. */
-export interface OwnedJob extends Job {
-  /** Id of the account. */
-  account: string
 }
 
 /** The running backup, and the newest one that the node knows. */

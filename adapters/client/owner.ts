@@ -1,6 +1,7 @@
 import { HoldfastError } from '../../src/domain/errors.ts'
 import type { Page } from './account-answers.ts'
 import { type AuditEntry, type AuditFilter, auditQuery } from './audit.ts' // feature: audit
+import type { OwnedJob } from './bulk.ts' // feature: bulk
 import { BASE_PATH, Connection, pathPart } from './connection.ts'
 import type {
   AccountPage,
@@ -14,7 +15,6 @@ import type {
   NodeHistory,
   NodePeers,
   NodeStats,
-  OwnedJob,
   Takedown,
   TakenDown,
   Verified,
@@ -188,11 +188,13 @@ export class Owner {
     return { pending: [], ...(await this.#json<object>('DELETE', `/takedowns/${pathPart(cid, 'the CID')}`, options)) }
   }
 
+  // feature: bulk
   /** Returns a page of the jobs of all accounts, newest first. @example const { rows } = await client.owner.jobs() */
   jobs(options: PageOptions = {}): Promise<Page<OwnedJob>> {
     return this.#page('/jobs', 'jobs', options)
   }
 
+  // end
   /**
    * Returns the progress of the running backup, and the time of the newest one.
    * @example const backups = await client.owner.backups()

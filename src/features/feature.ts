@@ -86,8 +86,10 @@ export interface RunningFeature extends Partial<Settling> {
   errorAt?: ApiDependencies['errorAt']
   /** Carries out changes of many records that have not ended. */
   changes?: ChangeSteps
+  // feature: bulk
   /** Calls of `engine.jobs`. */
-  jobs?: BulkJobs // feature: bulk
+  jobs?: BulkJobs
+  // end
   /** Looks for due work. */
   wake?(): void
   start?(): Promise<void>

@@ -25,7 +25,7 @@ export function storedNames(names: PinNames): StoredNames {
 }
 
 /** Returns a part of a name, with its spaces. @throws HoldfastError `VALIDATION` */
-export function checkedText(field: string, value = ''): string {
+function checkedText(field: string, value = ''): string {
   if (value.length > LONGEST_NAME) throw invalid(`${field} must have at most ${LONGEST_NAME} characters`)
   if (value.search(CONTROL) !== -1) throw invalid(`${field} must have no control characters`)
   return value
@@ -80,3 +80,5 @@ export function checkedMeta(given: unknown): Record<string, string> {
 function invalid(message: string): HoldfastError {
   return new HoldfastError('VALIDATION', message)
 }
+
+export { checkedText } // feature: bulk

@@ -65,8 +65,10 @@ export function makeFeatures(setup: Setup, below: Below) {
         errorAt: (path, response) => converters.reduce((converted, convert) => convert(path, converted), response),
       }
     },
+    // feature: bulk
     /** Loads the calls of `engine.jobs`. */
-    jobs: async () => (await changing?.load())?.jobs ?? refuse(), // feature: bulk
+    jobs: async () => (await changing?.load())?.jobs ?? refuse(),
+    // end
     /** Looks for due work of all features, and for changes of many records. */
     wake,
     start: async (): Promise<void> => {

@@ -17,11 +17,11 @@ const PROTECTED: readonly (readonly [method: string, path: string, scope: string
   ['POST', '/tokens/generate', null],
   ['POST', '/tokens/revoke', null],
   ['DELETE', '/tokens/revoke/none', null],
-  ['POST', '/jobs', 'files:delete'],
-  ['POST', '/jobs/edits', 'files:write'],
-  ['GET', '/jobs', 'files:read'],
-  ['GET', '/jobs/none', 'files:read'],
-  ['POST', '/jobs/none/undo', 'files:write'],
+  ['POST', '/jobs', 'files:delete'], // feature: bulk
+  ['POST', '/jobs/edits', 'files:write'], // feature: bulk
+  ['GET', '/jobs', 'files:read'], // feature: bulk
+  ['GET', '/jobs/none', 'files:read'], // feature: bulk
+  ['POST', '/jobs/none/undo', 'files:write'], // feature: bulk
 ]
 
 const ALL = ['files:read', 'files:write', 'files:delete', 'cluster:read']

@@ -23,7 +23,7 @@ const CLASSES: Readonly<Record<string, readonly string[]>> = {
   'adapters/client/client.ts': ['HoldfastClient'],
   'adapters/client/files.ts': ['Files'],
   'adapters/client/pins.ts': ['Pins'],
-  'adapters/client/jobs.ts': ['Jobs'],
+  'adapters/client/bulk.ts': ['Jobs'], // feature: bulk
   'adapters/client/content.ts': ['Content'],
   'adapters/client/account.ts': ['Account', 'Keys'],
   'adapters/client/sessions.ts': ['Sessions'],

@@ -10,6 +10,7 @@ import { RemovedTree } from './support/removed-tree.ts'
 /** Words that only the code of a feature uses. */
 const WORDS: Readonly<Record<string, RegExp>> = {
   audit: /audit[ -]log|auditLog|AuditEntry|AuditStore|AuditView|exportAudit|\/v1\/audit\b/i,
+  bulk: /BulkJob|BulkService|\bengine\.jobs|client\.jobs|JobList|JobsView|'\/jobs|holdfast job |'job (ls|list|delete|edit|undo)|JOB_C|JobRequest/,
   psa: /\bpsa\b|pinning service API/i,
   routing: /gateway\.routing|routing\/v1|delegated.?rout/i,
   'url-uploads': /url-?uploads?|fromUrl|url-form/i,
@@ -19,6 +20,11 @@ const WORDS: Readonly<Record<string, RegExp>> = {
 const CORE = 'src/pins/pin-service.ts'
 const LONGEST_MS = 600_000
 const ROOT = join(import.meta.dirname, '../..')
+
+test('every feature is removed in a test', () => {
+  const rooms = globSync('src/features/*/', { cwd: ROOT }).map(path => path.replaceAll('\\', '/').split('/')[2])
+  expect(Object.keys(WORDS).sort()).toEqual(rooms.sort())
+})
 
 describe('a tree without a feature', { timeout: LONGEST_MS }, () => {
   const table: object[] = []

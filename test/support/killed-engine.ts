@@ -10,7 +10,11 @@ import { newDirectory } from './new-database.ts'
 const HOUR_MS = 3_600_000
 const [dataDir = ''] = process.argv.slice(2)
 const clock = new TestClock()
-const engine = await createEngine({ dataDir: newDirectory(dataDir), clock, bulk: { undoSeconds: 3_600 } })
+const engine = await createEngine({
+  dataDir: newDirectory(dataDir),
+  clock,
+  bulk: { undoSeconds: 3_600 }, // feature: bulk
+})
 const newAccount = async (name: string): Promise<string> =>
   (await engine.accounts.create({ email: `${name}@example.org`, plan: 'unlimited' })).id
 const [kept, deleted] = [await newAccount('kept'), await newAccount('deleted')]
@@ -22,5 +26,8 @@ for (let i = 0; i < 60; i++) {
   await engine.pins.upload(`deleted ${i}`, { account: deleted })
 }
 writeSync(1, `${clock.now()}\n`)
-await Promise.all([engine.jobs.start({ account: kept, action: 'delete', ids }), engine.accounts.delete(deleted)])
+await Promise.all([
+  engine.accounts.delete(deleted),
+  engine.jobs.start({ account: kept, action: 'delete', ids }), // feature: bulk
+])
 process.kill(process.pid, 'SIGKILL')

@@ -48,7 +48,7 @@ export async function withDiskLoop(
     dataDir: join(disk, 'data'),
     plans: { small: { ...limits, rateLimit: null, accountRateLimit: null } },
     gc: { graceSeconds: 3_600, intervalSeconds: 3_600 },
-    bulk: { undoSeconds: 3_600 },
+    bulk: { undoSeconds: 3_600 }, // feature: bulk
     ...more,
   })
   const server = createServer(engine)

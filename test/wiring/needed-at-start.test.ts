@@ -25,7 +25,12 @@ describe('an engine whose process was killed', () => {
       expect(count(dataDir, 'accounts')).toBe(2)
       const clock = new TestClock(Number(stdout) + HOUR_MS)
       const gc = { graceSeconds: 0, intervalSeconds: 1 }
-      await using _engine = await createTestEngine({ dataDir, clock, gc, bulk: { undoSeconds: 3_600 } })
+      await using _engine = await createTestEngine({
+        dataDir,
+        clock,
+        gc,
+        bulk: { undoSeconds: 3_600 }, // feature: bulk
+      })
       const sizes = (): ReturnType<typeof storeSizes> => {
         clock.advance(60_000)
         return storeSizes(dataDir)

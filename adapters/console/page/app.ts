@@ -1,7 +1,7 @@
 import { useEffect, useLayoutEffect, useMemo, useState } from 'preact/hooks'
 import type { Cluster, HoldfastClient, SendOptions, TargetOptions, Upload, User } from '../../client/index.ts'
+import { JobList } from './bulk/job-list.ts' // feature: bulk
 import { ContentView } from './content/content-view.ts'
-import { JobList } from './content/job-list.ts'
 import { PinView } from './content/pin-view.ts'
 import { type Source, UploadQueue } from './content/upload-queue.ts'
 import { forget, isKept, maySurvive, resume, signOut as signOutKept } from './kept-sign-in.ts'
@@ -57,12 +57,16 @@ function Inside({ signedIn, onEnd }: { signedIn: SignedIn; onEnd: PageSession['e
   const [gateway, setGateway] = useState<string | null>(null)
   const refresh = (): void => void client.account.show().then(setUser, () => undefined)
   const uploads = useMemo(() => new UploadQueue((source, options) => upload(client, source, options)), [client])
+  let deleteContent: PageSession['deleteContent'] = (cid, cluster) => client.pins.remove(cid, { cluster })
+  // feature: bulk
   const jobs = useMemo(() => new JobList(client), [client])
+  deleteContent = (cid, cluster) => jobs.deleteContent(cid, cluster)
   useEffect(() => {
     // A key without `files:read` lists no jobs.
     void jobs.resume().catch(() => undefined)
     return () => jobs.stop()
   }, [jobs])
+  // end
   useEffect(() => {
     // Listing fails for a key without `cluster:read`. Links then lead to the node's own gateway.
     void client.account.clusters().then(setClusters, () => undefined)
@@ -93,7 +97,10 @@ function Inside({ signedIn, onEnd }: { signedIn: SignedIn; onEnd: PageSession['e
       }
       setAsked({ way, onEnd })
     })
-  const session: PageSession = { client, user, clusters, gateway, uploads, jobs, kind, refresh, prove, end: onEnd }
+  const session: PageSession = {
+    ...{ client, user, clusters, gateway, uploads, deleteContent, kind, refresh, prove, end: onEnd },
+    jobs, // feature: bulk
+  }
   const signOut = async (): Promise<void> => {
     if (uploads.isBusy && !confirm('Uploads are in progress. Sign out and cancel them?')) return
     await signOutKept(credential).catch(() => undefined)

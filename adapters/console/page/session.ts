@@ -1,7 +1,7 @@
 import { createContext } from 'preact'
 import { useContext } from 'preact/hooks'
 import { type Cluster, HoldfastClient, type User } from '../../client/index.ts'
-import type { JobList } from './content/job-list.ts'
+import type { JobList } from './bulk/job-list.ts' // feature: bulk
 import type { UploadQueue } from './content/upload-queue.ts'
 
 /** A credential that the server has accepted. */
@@ -25,8 +25,12 @@ export interface PageSession {
   gateway: string | null
   /** Uploads continue when the user changes the view. */
   uploads: UploadQueue
+  // feature: bulk
   /** Jobs that change many pins. */
   jobs: JobList
+  // end
+  /** Deletes all records of a content, in one cluster or in all. */
+  deleteContent: (cid: string, cluster: string | undefined) => Promise<unknown>
   /** A key has only its own scopes, and cannot do anything that requires the password. */
   kind: SignedIn['kind']
   /** Reloads `user` after a change of usage or profile. */

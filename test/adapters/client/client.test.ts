@@ -132,6 +132,7 @@ describe('pins', () => {
     await expect(client.pins.status(' ')).rejects.toMatchObject({ code: 'VALIDATION' })
   })
 
+  // feature: bulk
   test('are deleted and restored by jobs', async () => {
     const { cid, uploadId = '' } = await client.files.upload('for a job', { name: 'for a job' })
     const seen: string[] = []
@@ -146,6 +147,7 @@ describe('pins', () => {
     expect(byFilter).toMatchObject({ action: 'delete', total: 1, done: 1, failed: 0 })
     await expect(client.jobs.get('none')).rejects.toMatchObject({ code: 'NOT_FOUND' })
   })
+  // end
 
   test('are listed page by page, once each', async () => {
     const timelock = '2098-01-01T00:00:00.000Z'

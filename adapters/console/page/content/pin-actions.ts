@@ -87,16 +87,18 @@ export function DeleteButton({ status }: { status: Status }) {
 
 /** @param props.cluster deletes from this cluster only, if given */
 export function DeleteDialog({ pin, cluster, onClose, onDone }: PinDialogProps & { cluster: string | undefined }) {
-  const { jobs } = useSession()
+  const { deleteContent } = useSession()
   const { cid, name } = pin
   const done = (): void => {
     notify({ text: `${shownText(name)} is deleted` })
     onDone()
   }
   return html`<${ConfirmDialog} title=${`Delete ${shownText(name)}?`} label="Delete it" onClose=${onClose}
-    onDone=${done} act=${() => jobs.deleteContent(cid, cluster)}>
+    onDone=${done} act=${() => deleteContent(cid, cluster)}>
     <p>All records of this content ${
       cluster === undefined ? 'in all clusters' : html`in <code>${cluster}</code>`
-    } are deleted. The node keeps the content until the undo period ends.</p>
+    } are deleted.
+    ${/* feature: bulk */ ' The node keeps the content until the undo period ends.'}
+    </p>
   </${ConfirmDialog}>`
 }

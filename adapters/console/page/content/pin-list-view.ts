@@ -1,6 +1,9 @@
 import { useEffect, useState } from 'preact/hooks'
 import { shownText } from '../../../../src/domain/byte-text.ts'
 import type { ListedUpload, ListOptions, PinState, Upload } from '../../../client/index.ts'
+import { SelectionBar } from '../bulk/selection-bar.ts' // feature: bulk
+import { boxesOf } from '../bulk/selection-boxes.ts' // feature: bulk
+import { useSelection } from '../bulk/use-selection.ts' // feature: bulk
 import { html } from '../markup.ts'
 import { routeTo } from '../page-route.ts'
 import { useSession } from '../session.ts'
@@ -11,11 +14,8 @@ import { formatAge, formatInstant, shortCid, shownBytes, shownCount } from '../w
 import { useLoad } from '../widgets/use-load.ts'
 import { useNow } from '../widgets/use-now.ts'
 import { RowMenu } from './row-menu.ts'
-import { SelectionBar } from './selection-bar.ts'
-import { SelectAll, SelectRow } from './selection-boxes.ts'
 import { SortHead } from './sort-head.ts'
 import { READER_CHOICES } from './target-fields.ts'
-import { type Selecting, useSelection } from './use-selection.ts'
 
 /** An empty value means no filter. */
 interface Filter {
@@ -34,6 +34,14 @@ const TYPING_MS = 250
 /** Interval of reloads while the list shows an unfinished pin. */
 const LOOK_AGAIN_MS = 3_000
 
+/** Cells that features put before the names of the rows. */
+interface RowBoxes {
+  all: (rows: readonly ListedUpload[]) => unknown
+  one: (row: ListedUpload) => unknown
+}
+
+const NO_BOXES: RowBoxes = { all: () => null, one: () => null }
+
 /** Reloads when the number `changes` changes. */
 export function PinListView({ changes = 0 }: { changes?: number }) {
   const { client } = useSession()
@@ -46,8 +54,12 @@ export function PinListView({ changes = 0 }: { changes?: number }) {
     signal => client.pins.page(page, { ...options, signal }),
     [client, page, limit, searched, changes],
   )
+  let boxes = NO_BOXES
+  // feature: bulk
   const selecting = useSelection(value?.uploads ?? [])
   useEffect(selecting.clear, [searched])
+  boxes = boxesOf(selecting)
+  // end
   const isMoving = value?.uploads.some(({ status }) => status === 'queued' || status === 'pinning') ?? false
   useEffect(() => {
     if (!isMoving) return
@@ -69,11 +81,11 @@ export function PinListView({ changes = 0 }: { changes?: number }) {
     <div class="list" aria-busy=${isLoading ? 'true' : 'false'}>
       ${
         value !== undefined
-          ? html`<${Rows} rows=${value.uploads} selecting=${selecting} isFiltered=${isNarrow(filter)} sort=${filter.sort} onSort=${(sort: string) => change({ sort })} onChanged=${reload} />`
+          ? html`<${Rows} rows=${value.uploads} boxes=${boxes} isFiltered=${isNarrow(filter)} sort=${filter.sort} onSort=${(sort: string) => change({ sort })} onChanged=${reload} />`
           : isLoading && html`<${Skeleton} />`
       }
     </div>
-    ${value && html`<${SelectionBar} selecting=${selecting} options=${options} total=${value.total} />`}
+    ${/* feature: bulk */ value && html`<${SelectionBar} selecting=${selecting} options=${options} total=${value.total} />`}
     ${
       value &&
       html`<${Pager} page=${page} pages=${value.pagination.totalPages} onPage=${setPage}>
@@ -129,14 +141,14 @@ function Skeleton() {
 
 interface RowsProps {
   rows: readonly ListedUpload[]
-  selecting: Selecting
+  boxes: RowBoxes
   isFiltered: boolean
   sort: string
   onSort: (sort: string) => void
   onChanged: () => void
 }
 
-function Rows({ rows, selecting, isFiltered, sort, onSort, onChanged }: RowsProps) {
+function Rows({ rows, boxes, isFiltered, sort, onSort, onChanged }: RowsProps) {
   const now = useNow()
   if (rows.length === 0) {
     return html`<p class="empty">${isFiltered ? 'No pins match these filters.' : 'No pins yet. Drop a file above.'}</p>`
@@ -144,7 +156,7 @@ function Rows({ rows, selecting, isFiltered, sort, onSort, onChanged }: RowsProp
   return html`<table class="pins">
     <thead>
       <tr>
-        <${SelectAll} rows=${rows} selecting=${selecting} />
+        ${boxes.all(rows)}
         <${SortHead} title="Name" orders=${['name', '-name']} sort=${sort} onSort=${onSort} />
         <th scope="col" class="state">State</th>
         <${SortHead} title="Size" orders=${['-size', 'size']} sort=${sort} onSort=${onSort} kind="number" />
@@ -153,7 +165,7 @@ function Rows({ rows, selecting, isFiltered, sort, onSort, onChanged }: RowsProp
       </tr>
     </thead>
     <tbody>
-      ${rows.map(row => html`<${Row} key=${row.uploadId} row=${row} now=${now} selecting=${selecting} onChanged=${onChanged} />`)}
+      ${rows.map(row => html`<${Row} key=${row.uploadId} row=${row} now=${now} boxes=${boxes} onChanged=${onChanged} />`)}
     </tbody>
   </table>`
 }
@@ -161,15 +173,15 @@ function Rows({ rows, selecting, isFiltered, sort, onSort, onChanged }: RowsProp
 interface RowProps {
   row: ListedUpload
   now: number
-  selecting: Selecting
+  boxes: RowBoxes
   onChanged: () => void
 }
 
-function Row({ row, now, selecting, onChanged }: RowProps) {
+function Row({ row, now, boxes, onChanged }: RowProps) {
   const { cid, clusterId, name, size, status, type, visibility, createdAt, expiresAt } = row
   const kind = type === 'directory' ? 'Folder' : type === 'pin' ? 'By CID' : 'File'
   return html`<tr>
-    <${SelectRow} row=${row} selecting=${selecting} />
+    ${boxes.one(row)}
     <td class="name">
       <a href=${routeTo(['pin', cid], { cluster: clusterId })}>${name === cid ? shortCid(cid) : shownText(name)}</a>
       <span class="under">${kind} · <code>${shortCid(cid)}</code>${

@@ -1,15 +1,11 @@
-import type { OwnedJob } from '../../../client/index.ts'
-import { failuresOf, progressOf, wordsOn } from '../content/jobs-view.ts'
+import { OwnerJobs } from '../bulk/owner-jobs.ts' // feature: bulk
 import { html } from '../markup.ts'
 import { useSession } from '../session.ts'
-import { useAfterPages } from '../widgets/after-pages.ts'
 import { FieldProblem } from '../widgets/field.ts'
 import { formatAge, plural, shownBytes } from '../widgets/shown-values.ts'
 import { useNow } from '../widgets/use-now.ts'
-import { useAccountNames } from './account-names.ts'
 import { useWatch } from './use-watch.ts'
 
-const ROWS = 20
 const DAY_MS = 86_400_000
 /** Age of the newest backup from which the page warns. */
 const OLD_DAYS = 2
@@ -17,7 +13,10 @@ const EVERY_MS = 3_000
 
 /** Shows the work of the node: backups, and the jobs of all accounts. */
 export function WorkView() {
-  return html`<div class="stack"><${Backup} /><${Jobs} /></div>`
+  return html`<div class="stack">
+    <${Backup} />
+    ${/* feature: bulk */ html`<${OwnerJobs} />`}
+  </div>`
 }
 
 function Backup() {
@@ -40,35 +39,4 @@ function ageOf({ hasRoots, newestAt }: { hasRoots: boolean; newestAt: string | n
   if (newestAt === null) return html`${bad('None')} There is no backup yet.`
   const age = `The newest backup was made ${formatAge(newestAt, now)}.`
   return now - Date.parse(newestAt) > OLD_DAYS * DAY_MS ? html`${bad('Old')} ${age}` : age
-}
-
-function Jobs() {
-  const { client } = useSession()
-  const pages = useAfterPages('Newer', 'Older')
-  const { value, error } = useWatch(
-    signal => client.owner.jobs({ after: pages.after, limit: ROWS, signal }),
-    [client, pages.after],
-    EVERY_MS,
-  )
-  const nameOf = useAccountNames()
-  const now = useNow()
-  return html`<section class="card" aria-labelledby="jobs-title">
-    <h2 id="jobs-title">Jobs</h2>
-    <${FieldProblem} text=${error} />
-    ${value?.rows.length === 0 && html`<p class="empty">No account changes many pins now, or did within the last hour.</p>`}
-    <ul class="uploads">${value?.rows.map(job => html`<${Row} key=${job.id} job=${job} name=${nameOf(job.account)} now=${now} />`)}</ul>
-    <div class="buttons">${pages.buttons(value?.next)}</div>
-  </section>`
-}
-
-function Row({ job, name, now }: { job: OwnedJob; name: string; now: number }) {
-  const words = wordsOn(job)
-  const { far, whole } = progressOf(job)
-  const isRunning = job.endedAt === null
-  const details = [name, `started ${formatAge(job.createdAt, now)}`, ...failuresOf(job)]
-  return html`<li>
-    <div class="what">${words}<span class="under">${details.join(' · ')}</span></div>
-    <span class=${isRunning ? 'badge wait' : 'badge good'}>${job.state}</span>
-    ${isRunning && html`<progress aria-label=${`${words}, ${name}`} max=${Math.max(whole, 1)} value=${far}></progress>`}
-  </li>`
 }

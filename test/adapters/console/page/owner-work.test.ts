@@ -33,7 +33,7 @@ describe('the work of a node in the console', inBrowser, () => {
           const { token } = await owner.owner.createAccount({ email: 'user@example.org', plan: 'free' })
           const user = new HoldfastClient({ base: origin, key: token })
           const { uploadId } = await user.files.upload('to delete')
-          await user.jobs.untilEnded(await user.jobs.deleteRecords([uploadId]))
+          await user.jobs.untilEnded(await user.jobs.deleteRecords([uploadId])) // feature: bulk
           await goTo(page, 'owner/work')
           await expect.poll(() => item(page, '1 pin deleted').textContent()).toContain('user@example.org')
           await page.getByText('The newest backup was made 3 days ago.').waitFor()

@@ -145,8 +145,10 @@ async function fill(server: ConsoleServer, root: string): Promise<void> {
   for (let i = 0; i < 4; i++) made.push(await user.files.upload(`pin ${i}`))
   const disabled = await client.owner.createAccount({ email: 'disabled@example.org', plan: 'free' })
   await client.owner.setDisabled(disabled.id, true)
+  // feature: bulk
   const job = await user.jobs.deleteRecords([made[0]?.uploadId ?? ''])
   await user.jobs.undo((await user.jobs.untilEnded(job)).id)
+  // end
   await mkdir(join(root, 'nightly'))
   const manifest = { createdAt: new Date(Date.now() - 3 * 86_400_000).toISOString() }
   await writeFile(join(root, 'nightly', 'manifest.json'), JSON.stringify(manifest))

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
-import { inBrowser } from '../../../support/browser.ts'
-import type { ConsoleServer } from '../../../support/console-server.ts'
-import { consoles } from './opened.ts'
+import { inBrowser } from '../../../../support/browser.ts'
+import type { ConsoleServer } from '../../../../support/console-server.ts'
+import { consoles } from '../opened.ts'
 
 const PINS = 10_000
 /** Uploads at once, which share a transaction. */

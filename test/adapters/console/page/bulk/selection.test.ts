@@ -1,10 +1,10 @@
 import type { Page, Route } from 'playwright-core'
 import { describe, expect, test } from 'vitest'
-import { inBrowser } from '../../../support/browser.ts'
-import { type ConsoleServer, fillInKey } from '../../../support/console-server.ts'
-import { Keyboard } from '../../../support/keyboard.ts'
-import { expectGoodLooks } from '../../../support/looks.ts'
-import { consoles, keep } from './opened.ts'
+import { inBrowser } from '../../../../support/browser.ts'
+import { type ConsoleServer, fillInKey } from '../../../../support/console-server.ts'
+import { Keyboard } from '../../../../support/keyboard.ts'
+import { expectGoodLooks } from '../../../../support/looks.ts'
+import { consoles, keep } from '../opened.ts'
 
 describe('a selection of pins in the console', inBrowser, () => {
   const { signedIn } = consoles()

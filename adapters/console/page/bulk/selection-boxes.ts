@@ -4,10 +4,18 @@ import type { ListedUpload } from '../../../client/index.ts'
 import { html } from '../markup.ts'
 import type { Selecting } from './use-selection.ts'
 
+/** Returns the cells with the boxes of the rows. */
+export function boxesOf(selecting: Selecting) {
+  return {
+    all: (rows: readonly ListedUpload[]) => html`<${SelectAll} rows=${rows} selecting=${selecting} />`,
+    one: (row: ListedUpload) => html`<${SelectRow} row=${row} selecting=${selecting} />`,
+  }
+}
+
 type BoxEvent = MouseEvent & { currentTarget: HTMLInputElement }
 
 /** Cell with the checkbox of one row. A click, or Space, with Shift selects all rows from the last clicked one. */
-export function SelectRow({ row, selecting }: { row: ListedUpload; selecting: Selecting }) {
+function SelectRow({ row, selecting }: { row: ListedUpload; selecting: Selecting }) {
   const click = ({ currentTarget, shiftKey }: BoxEvent): void => selecting.toggle(row, currentTarget.checked, shiftKey)
   return html`<td class="check">
     <input type="checkbox" aria-label=${`Select ${shownText(row.name)}`} checked=${selecting.isSelected(row)} onClick=${click} />
@@ -15,7 +23,7 @@ export function SelectRow({ row, selecting }: { row: ListedUpload; selecting: Se
 }
 
 /** Heading cell with the checkbox of all rows on the page. */
-export function SelectAll({ rows, selecting }: { rows: readonly ListedUpload[]; selecting: Selecting }) {
+function SelectAll({ rows, selecting }: { rows: readonly ListedUpload[]; selecting: Selecting }) {
   const box = useRef<HTMLInputElement>(null)
   const selected = rows.filter(selecting.isSelected).length
   useLayoutEffect(() => {

@@ -26,6 +26,12 @@ export interface Job {
   undoEnded?: 'quota' | 'disk' | 'owner' | 'account' | null
 }
 
+/** A job of any account. */
+export interface OwnedJob extends Job {
+  /** Id of the account. */
+  account: string
+}
+
 /** Filters of a job. A record must match all given filters. */
 export interface JobFilter
   extends Pick<
