@@ -384,14 +384,8 @@ describe('serve', () => {
       return JSON.parse(stdout)
     }
     /** Asks until the server has noticed. */
-    const becomes = async (secret: string, status: number) => {
-      let answer = await ask(server, '/users/me', secret)
-      for (let tries = 0; answer.status !== status && tries < 200; tries++) {
-        await new Promise(resolve => setTimeout(resolve, 50))
-        answer = await ask(server, '/users/me', secret)
-      }
-      expect(answer).toMatchObject({ status })
-    }
+    const becomes = (secret: string, status: number) =>
+      expect.poll(async () => (await ask(server, '/users/me', secret)).status).toBe(status)
     await becomes(key, 200)
     expect(await command('disable')).toEqual({ account, disabled: true })
     await becomes(key, 403)

@@ -1,5 +1,6 @@
 import { writeFileSync } from 'node:fs'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { HoldfastClient } from '../../../adapters/client/index.ts'
 import { needsPostgres, type SharedPostgres, sharedPostgres } from '../../support/postgres-server.ts'
 import { runHoldfast, ServerProcess } from '../../support/server-process.ts'
 import { withDatabase } from '../../support/store-inspection.ts'
@@ -39,12 +40,8 @@ interface Listed {
 }
 
 async function ended(server: ServerProcess, id: string): Promise<Job> {
-  for (let tries = 0; tries < 600; tries++) {
-    const { job } = await ask<{ job: Job }>(server, 'GET', `/jobs/${id}`)
-    if (job.state === 'done' || job.state === 'undone') return job
-    await new Promise(resolve => setTimeout(resolve, 50))
-  }
-  throw new Error('the job does not end')
+  const { jobs } = new HoldfastClient({ base: server.api, key: KEY })
+  return jobs.untilEnded(await jobs.get(id))
 }
 
 /** Kills the server once the job has begun, and before it has ended. */
