@@ -10,7 +10,7 @@ import { isContentHost } from '../../gateway/site/subdomain.ts'
 import { logAnswer } from '../../http/access-log.ts'
 import type { ApiHandler, ApiRequest, ApiResponse } from '../../http/api-messages.ts'
 import { cidOfText, multihashOfBase58 } from '../../ipld/cid.ts'
-import type { ThreadParts } from '../gateway-list.ts'
+import type { ThreadParts } from '../gateway-feature.ts'
 import { remembered } from './own-peer.ts'
 import { filtered, filtersOf, type OwnPeer, type PeerRecord, recordOf } from './peer-record.ts'
 

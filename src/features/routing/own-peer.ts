@@ -1,6 +1,6 @@
 import type { Clock } from '../../domain/clock.ts'
 import { httpAddressOf } from '../../network/http-address.ts'
-import type { EngineParts } from '../gateway-list.ts'
+import type { EngineParts } from '../gateway-feature.ts'
 import type { OwnPeer } from './peer-record.ts'
 
 /** Addresses rarely change, so a thread asks the engine at most this often. */
