@@ -253,7 +253,7 @@ function targetOf(file: SourceFile, specifier: string): string | null {
 }
 
 /** Files above the core that may import types of a feature: the public surface, and what hands it out. */
-const SURFACE = ['index', 'api', 'engine', 'features/feature', 'wiring/later-jobs']
+const SURFACE = ['index', 'api', 'engine', 'features/feature', 'wiring/bulk-calls']
 
 /** Returns why a file may not import another, if that is of a feature; null if it may. */
 function foreignFeature(path: string, target: string, isType = false): string | null {

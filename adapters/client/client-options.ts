@@ -77,12 +77,12 @@ export const OWNER_CALLS = {
   'takedowns.0': 'after limit signal',
   'takeDown.0': 'cid path reason status',
   'liftTakedown.0': 'at cid path reason status',
-  // feature: bulk
-  'jobs.0': 'after limit signal',
-  // end
   'retireNode.1': 'to',
   'forgetNode.1': 'isReplaced',
   'lostRecords.0': 'account after limit signal',
+  // feature: bulk
+  'jobs.0': 'after limit signal',
+  // end
   // feature: webhooks
   'deliveries.0': 'after failed limit signal',
   // end

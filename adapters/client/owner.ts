@@ -188,13 +188,6 @@ export class Owner {
     return { pending: [], ...(await this.#json<object>('DELETE', `/takedowns/${pathPart(cid, 'the CID')}`, options)) }
   }
 
-  // feature: bulk
-  /** Returns a page of the jobs of all accounts, newest first. @example const { rows } = await client.owner.jobs() */
-  jobs(options: PageOptions = {}): Promise<Page<OwnedJob>> {
-    return this.#page('/jobs', 'jobs', options)
-  }
-
-  // end
   /**
    * Returns the progress of the running backup, and the time of the newest one.
    * @example const backups = await client.owner.backups()
@@ -246,6 +239,12 @@ export class Owner {
     return this.#page('/lost', 'records', options)
   }
 
+  // feature: bulk
+  /** Returns a page of the jobs of all accounts, newest first. @example const { rows } = await client.owner.jobs() */
+  jobs(options: PageOptions = {}): Promise<Page<OwnedJob>> {
+    return this.#page('/jobs', 'jobs', options)
+  }
+
   // feature: webhooks
   /**
    * Returns a page of the webhook deliveries of all accounts, newest first.
@@ -255,10 +254,7 @@ export class Owner {
     return this.#page('/deliveries', 'deliveries', options)
   }
 
-  /**
-   * Sends a failed delivery again. @throws HoldfastError `NOT_FOUND`
-   * @example await client.owner.resend(id)
-   */
+  /** Sends a failed delivery again. @throws HoldfastError `NOT_FOUND` @example await client.owner.resend(id) */
   async resend(id: string): Promise<void> {
     await this.#json('POST', `/deliveries/${pathPart(id, 'the id')}/resend`)
   }

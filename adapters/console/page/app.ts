@@ -98,8 +98,17 @@ function Inside({ signedIn, onEnd }: { signedIn: SignedIn; onEnd: PageSession['e
       setAsked({ way, onEnd })
     })
   const session: PageSession = {
-    ...{ client, user, clusters, gateway, uploads, deleteContent, kind, refresh, prove, end: onEnd },
+    client,
+    user,
+    clusters,
+    gateway,
+    uploads,
     jobs, // feature: bulk
+    deleteContent,
+    kind,
+    refresh,
+    prove,
+    end: onEnd,
   }
   const signOut = async (): Promise<void> => {
     if (uploads.isBusy && !confirm('Uploads are in progress. Sign out and cancel them?')) return

@@ -1,6 +1,7 @@
 import { useState } from 'preact/hooks'
 import { shownText } from '../../../../src/domain/byte-text.ts'
 import { type Edit, isHoldfastError, type Job, type JobFilter, type Upload } from '../../../client/index.ts'
+import { READER_CHOICES } from '../content/target-fields.ts'
 import { html } from '../markup.ts'
 import { useSession } from '../session.ts'
 import { ConfirmDialog } from '../widgets/confirm-dialog.ts'
@@ -9,7 +10,6 @@ import { Choice, FieldProblem, InputField, submitting } from '../widgets/field.t
 import { instantIn, plural } from '../widgets/shown-values.ts'
 import { useAction } from '../widgets/use-load.ts'
 import { type Selection, selectedCount } from './selection.ts'
-import { READER_CHOICES } from './target-fields.ts'
 
 /** Maximum number of names in a dialog. */
 const MOST_NAMES = 5
