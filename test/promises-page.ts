@@ -42,14 +42,14 @@ export const pagePromises: readonly KeptPromise[] = [
   {
     promise: 'the console asks before it closes during an upload',
     file: `${page}/app.ts`,
-    find: "    addEventListener('beforeunload', ask)\n",
+    find: "  addEventListener('beforeunload', ask)\n",
     replace: '',
     test: { file: content, name: 'keeps uploading in other views, and asks before closing' },
   },
   {
     promise: 'a file dropped outside the target does not replace the console',
     file: `${page}/app.ts`,
-    find: "    addEventListener('drop', keep)\n",
+    find: "  addEventListener('drop', keep)\n",
     replace: '',
     test: { file: content, name: 'ignores a file that is dropped outside of the target' },
   },
@@ -143,7 +143,7 @@ export const pagePromises: readonly KeptPromise[] = [
   {
     promise: 'signing out of the console ends the session at the node',
     file: `${page}/app.ts`,
-    find: '    await signOutKept(credential).catch(() => undefined)\n',
+    find: '    else await signOutKept(credential).catch(() => undefined)\n',
     replace: '',
     test: {
       file: account,
@@ -152,8 +152,8 @@ export const pagePromises: readonly KeptPromise[] = [
   },
   {
     promise: 'an ended session leads to a new sign-in',
-    file: `${page}/widgets/use-load.ts`,
-    find: "    if (isHoldfastError(error, 'INVALID_API_KEY')) session?.end('Your session has ended. Sign in again.')\n",
+    file: `${page}/session.ts`,
+    find: '    if (answer.status === 401) onEnded?.()\n',
     replace: '',
     test: { file: account, name: 'asks for sign-in after a reload, and when the session has ended' },
   },

@@ -122,14 +122,25 @@ export class Keys {
   }
 
   /**
-   * Creates the key that keeps the sign-in of a console with this client's key. It ends after twelve hours at most, or at
-   * {@link Sessions.signOut}.
+   * Creates a key that keeps the sign-in of one tab of the console with this client's key. It ends after twelve hours at
+   * most, or at {@link Sessions.signOut}.
    *
-   * @throws HoldfastError `CONFLICT` for a session, `missing_scope` or `2fa_required` if the key may create none
+   * @throws HoldfastError `CONFLICT` for a session, `missing_scope` or `2fa_required` if the key may create none,
+   * `QUOTA_EXCEEDED` if the key already keeps 16 tabs
    * @example const { token } = await client.keys.createForConsole()
    */
   createForConsole(): Promise<NewKey> {
     return this.#connection.json<NewKey>('POST', '/tokens/console')
+  }
+
+  /**
+   * Ends all sign-ins of {@link createForConsole} with this client's key, or with the key behind it. Returns their number.
+   *
+   * @throws HoldfastError `CONFLICT` for a session
+   * @example const ended = await client.keys.endConsoles()
+   */
+  async endConsoles(): Promise<number> {
+    return (await this.#connection.json<{ ended: number }>('DELETE', '/tokens/console')).ended
   }
 
   /**

@@ -61,7 +61,7 @@ export type { Fetches, FetchFailure, FetchRequest, FetchRow, RequestedPin, Statu
 export { OVER_QUOTA } from './fetches.ts'
 export type { DueIdentity, IdentityStore, StoredRefresh } from './identity-store.ts'
 export type { KeyRefusal, KeyRow, KeyStore, NewKeyRow, UploadGrant } from './key-store.ts'
-export { consoleKeyName, EXPIRED_KEYS_KEPT, isConsoleKey } from './key-store.ts'
+export { consoleKeyName, EXPIRED_KEYS_KEPT, isConsoleKey, MOST_CONSOLE_KEYS } from './key-store.ts'
 export type { Files, ListedContent, ListedFile } from './listed-files.ts'
 export type { NumberedPage, Page, PageRequest } from './page.ts'
 export type { PlacementKey, PlacementLag, PlacementRow, Placements } from './placements.ts'

@@ -41,17 +41,20 @@ export type NewKeyRow = Omit<KeyRow, 'parent' | 'uses'>
 /** The reason why a key was not inserted. */
 export type KeyRefusal = 'no_account' | 'no_parent' | 'name_taken' | 'too_many'
 
+/** Maximum number of tabs that the console keeps signed in with one key. */
+export const MOST_CONSOLE_KEYS = 16
+
 /**
- * Returns the name of the key that keeps a sign-in at the console with the key `parentId`. There is one at most for each
- * key, and it does not count against the maximum number of keys.
+ * Returns the name of a key that keeps the sign-in of one tab of the console with the key `parentId`.
+ * @param random hexadecimal digits. Versions before 0.4.0 used a name without them
  */
-export function consoleKeyName(parentId: string): string {
-  return `console-${parentId}`
+export function consoleKeyName(parentId: string, random: string): string {
+  return `console-${parentId}-${random}`
 }
 
 /** Returns whether a key keeps a sign-in at the console. */
 export function isConsoleKey({ name, parentId }: Pick<KeyRow, 'name' | 'parentId'>): boolean {
-  return parentId !== null && name === consoleKeyName(parentId)
+  return parentId !== null && `${name}-`.startsWith(consoleKeyName(parentId, ''))
 }
 
 /** Maximum number of expired keys kept per account, for display. */
@@ -60,13 +63,13 @@ export const EXPIRED_KEYS_KEPT = 100
 /** The store of API keys. Each method except {@link noteUse} is one transaction, durable when its promise resolves. */
 export interface KeyStore {
   /**
-   * Inserts a key. Replaces an expired key or a console key of the same name, and removes the oldest expired keys beyond
+   * Inserts a key. Replaces an expired key of the same name, and removes the oldest expired keys beyond
    * {@link EXPIRED_KEYS_KEPT}.
-   * Upload tokens and other keys are counted separately. Console keys are not counted.
+   * Upload tokens, the console keys of each parent, and all other keys are counted separately.
    *
-   * @param limits.maxKeys maximum number of live keys; null for no limit
+   * @param limits.maxKeys maximum number of live keys of this kind; null for no limit
    * @returns `no_parent` if the parent key does not exist or has expired; `name_taken` if a live key has the name;
-   *   `too_many` if the account already has `maxKeys` live keys
+   *   `too_many` if the account already has `maxKeys` live keys of this kind
    */
   insert(key: NewKeyRow, limits: { now: number; maxKeys: number | null }): Promise<'inserted' | KeyRefusal>
   /**
@@ -92,6 +95,8 @@ export interface KeyStore {
   prove(id: string, at: number): Promise<void>
   /** Removes a key and, recursively, all keys created with it. */
   revoke(id: string): Promise<number>
+  /** Removes all console keys of a key, and returns their number. */
+  revokeConsole(accountId: string, parentId: string): Promise<number>
   /** Stores when a key was last used. Resolves before the write is durable. */
   noteUse(id: string, at: number): Promise<void>
 }

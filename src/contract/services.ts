@@ -90,7 +90,7 @@ export type Clusters = Pick<ClusterRegistry, 'allowed' | 'absent' | 'urlOf'>
 export type Plans = Pick<PlanCatalogue, 'names' | 'get'>
 export type ServedKeys = Pick<
   KeyService,
-  'create' | 'generate' | 'generateForConsole' | 'endConsole' | 'list' | 'revoke'
+  'create' | 'generate' | 'generateForConsole' | 'endConsole' | 'endAllConsoles' | 'list' | 'revoke'
 >
 export type ServedAccounts = Pick<
   AccountService,

@@ -471,25 +471,40 @@ export const accessRules: readonly AccessRule[] = [
     },
   },
   {
-    name: 'keeps one console key for each key, replaced and not counted',
+    name: 'counts the console keys of each key apart, and ends them together',
     async run({ accounts, keys }) {
       await accounts.insert(account('one'), null)
       const limits = { now: NOW, maxKeys: 2 }
       const consoleKey = (id: string, parentId: string, changes: Partial<NewKeyRow> = {}) =>
-        key('one', id, { parentId, name: consoleKeyName(parentId), expiresAt: NOW + 2, ...changes })
+        key('one', id, { parentId, name: consoleKeyName(parentId, id), expiresAt: NOW + 2, ...changes })
+      const two = { now: NOW, maxKeys: 2 }
       await keys.insert(key('one', 'a'), limits)
       await keys.insert(key('one', 'b', { expiresAt: NOW + 2 }), limits)
-      assert.equal(await keys.insert(consoleKey('c1', 'a'), { now: NOW, maxKeys: null }), 'inserted')
-      assert.equal(await keys.insert(consoleKey('c2', 'b'), { now: NOW, maxKeys: null }), 'inserted')
-      assert.equal(await keys.insert(consoleKey('c3', 'a'), { now: NOW, maxKeys: null }), 'inserted')
-      assert.deepEqual(await walk(request => keys.list('one', request), 10), ['a', 'b', 'c2', 'c3'])
+      // Versions before 0.4.0 named the key after its parent alone.
+      assert.equal(await keys.insert(consoleKey('c1', 'a', { name: 'console-a' }), two), 'inserted')
+      assert.equal(await keys.insert(consoleKey('c2', 'b'), two), 'inserted')
+      const asked = ['c3', 'c4', 'c5'].map(id => keys.insert(consoleKey(id, 'a'), two))
+      assert.deepEqual((await Promise.all(asked)).toSorted(), ['inserted', 'too_many', 'too_many'])
       assert.equal(await keys.insert(key('one', 'd'), limits), 'too_many')
-      assert.equal(await keys.insert(key('one', 'd'), { now: NOW, maxKeys: 3 }), 'inserted')
-      // Only a key of the same parent is replaced.
-      const foreign = consoleKey('c4', 'b', { name: consoleKeyName('d') })
-      assert.equal(await keys.insert(foreign, { now: NOW, maxKeys: null }), 'inserted')
-      assert.equal(await keys.insert(consoleKey('c5', 'd'), { now: NOW, maxKeys: null }), 'name_taken')
-      assert.equal(await keys.revoke('a'), 2)
+      assert.equal(await keys.insert(key('one', 'd', { parentId: 'a' }), { now: NOW, maxKeys: 3 }), 'inserted')
+      assert.equal(await keys.insert(consoleKey('c2', 'b'), two), 'name_taken')
+      // Neither a key without this parent nor one of another name is a sign-in of it.
+      await keys.insert(key('one', 'e', { name: consoleKeyName('a', 'e') }), UNLIMITED)
+      await keys.insert(consoleKey('f', 'a', { name: 'console-ab' }), UNLIMITED)
+      assert.equal(await keys.revokeConsole('two', 'a'), 0)
+      assert.equal(await keys.revokeConsole('one', 'a'), 2)
+      assert.deepEqual((await walk(request => keys.list('one', request), 10)).toSorted(), [
+        'a',
+        'b',
+        'c2',
+        'd',
+        'e',
+        'f',
+      ])
+      // An expired sign-in leaves its place.
+      await keys.insert(consoleKey('g1', 'a', { expiresAt: NOW + 1 }), two)
+      await keys.insert(consoleKey('g2', 'a'), two)
+      assert.equal(await keys.insert(consoleKey('g3', 'a'), { now: NOW + 1, maxKeys: 2 }), 'inserted')
     },
   },
   {

@@ -355,7 +355,12 @@ const wrong: ReadonlyArray<[what: string, broken: (right: AccessCatalogue) => Ac
         },
       },
     }),
-    [/^refuses the name/, /^keeps one console/],
+    [/^refuses the name/],
+  ],
+  [
+    'ends one sign-in of a key',
+    right => ({ ...right, keys: { ...right.keys, revokeConsole: async () => 1 } }),
+    [/^counts the console keys/],
   ],
   [
     'hides expired keys',

@@ -339,8 +339,10 @@ function keysOf(rows: AccessRows, along: GoesAlong): KeyStore {
     const theirs = rows.keys.filter(other => other.accountId === accountId && isLive(other, now))
     if (parentId !== null && !theirs.some(({ id }) => id === parentId)) return 'no_parent'
     const former = theirs.find(other => other.name === name)
-    if (former !== undefined && !(isConsoleKey(key) && former.parentId === parentId)) return 'name_taken'
-    const counted = theirs.filter(other => isAlike(other, key) && !isConsoleKey(other))
+    if (former !== undefined) return 'name_taken'
+    const counted = isConsoleKey(key)
+      ? theirs.filter(other => isConsoleKey(other) && other.parentId === parentId)
+      : theirs.filter(other => isAlike(other, key) && !isConsoleKey(other))
     return maxKeys !== null && counted.length >= maxKeys ? 'too_many' : null
   }
   return {
@@ -390,6 +392,13 @@ function keysOf(rows: AccessRows, along: GoesAlong): KeyStore {
       }
       remove(gone)
       return gone.size
+    },
+    revokeConsole: async (accountId, parentId) => {
+      const gone = rows.keys.filter(
+        key => key.accountId === accountId && key.parentId === parentId && isConsoleKey(key),
+      )
+      remove(new Set(gone.map(({ id }) => id)))
+      return gone.length
     },
     provedAt: async id => {
       const key = rows.keys.find(other => other.id === id)

@@ -46,10 +46,15 @@ export const consoleKeyAudits: readonly Audit[] = [
       assert.equal(listed.expiresAt, new Date(world.now() + 12 * HOUR_MS).toISOString())
       await expectStatus(ask(world, first, 'GET', '/users/me'), 200)
       const second = await kept(world, parent)
-      assertError(await ask(world, first, 'GET', '/users/me'), 401, 'INVALID_API_KEY')
-      assert.equal((await named(account, 'narrow')).length, 1)
+      await expectStatus(ask(world, first, 'GET', '/users/me'), 200)
+      const names: string[] = (await named(account, 'narrow')).map(({ name }: { name: string }) => name)
+      assert.equal(new Set(names).size, 2)
+      for (const name of names) assert.match(name, /^console-[0-9a-f]+-[0-9a-f]{16}$/)
+      for (const name of names) assert.ok(name.length <= 64)
       await world.advance(12 * HOUR_MS)
-      assertError(await ask(world, second, 'GET', '/users/me'), 401, 'INVALID_API_KEY')
+      for (const token of [first, second]) {
+        assertError(await ask(world, token, 'GET', '/users/me'), 401, 'INVALID_API_KEY')
+      }
       await expectStatus(ask(world, parent, 'GET', '/users/me'), 200)
     },
   },
@@ -82,6 +87,32 @@ export const consoleKeyAudits: readonly Audit[] = [
     },
   },
   {
+    id: 'keys.console-most',
+    name: 'MUST keep sixteen tabs of a key, and end them together on demand',
+    async run(world) {
+      const account = await world.actor()
+      const parent = await account.key({ name: 'tabs', scopes: ['files:read'] })
+      const other = await kept(world, await account.key({ name: 'other', scopes: ['files:read'] }))
+      const tokens: string[] = []
+      while (tokens.length < 16) tokens.push(await kept(world, parent))
+      const [one = '', two = ''] = tokens
+      assertError(await ask(world, parent, 'POST', '/tokens/console'), 403, 'QUOTA_EXCEEDED')
+      await expectStatus(ask(world, one, 'POST', '/auth/logout'), 200)
+      await expectStatus(ask(world, two, 'GET', '/users/me'), 200)
+      await kept(world, parent)
+      const { json: answer } = await expectStatus(ask(world, two, 'DELETE', '/tokens/console'), 200)
+      assert.equal(answer.ended, 16)
+      for (const token of tokens) assertError(await ask(world, token, 'GET', '/users/me'), 401, 'INVALID_API_KEY')
+      for (const token of [parent, other]) await expectStatus(ask(world, token, 'GET', '/users/me'), 200)
+      assert.equal((await expectStatus(ask(world, parent, 'DELETE', '/tokens/console'), 200)).json.ended, 0)
+      const { json: upload } = await expectStatus(
+        account.request('POST', `${BASE}/tokens/generate`, json({ maxUses: 1 })),
+        201,
+      )
+      assertError(await ask(world, upload.token, 'DELETE', '/tokens/console'), 403, 'missing_scope')
+    },
+  },
+  {
     id: 'keys.console-mint',
     name: 'MUST keep no sign-in for a kept one, a session, an upload token or a second factor',
     async run(world) {
@@ -94,11 +125,13 @@ export const consoleKeyAudits: readonly Audit[] = [
         201,
       )
       assertError(await ask(world, upload.token, 'POST', '/tokens/console'), 403, 'missing_scope')
-      assertError(await ask(world, await signIn(world, account), 'POST', '/tokens/console'), 409, 'CONFLICT')
+      const session = await signIn(world, account)
+      for (const method of ['POST', 'DELETE']) {
+        assertError(await ask(world, session, method, '/tokens/console'), 409, 'CONFLICT')
+      }
       await protect(world, account)
       assertError(await ask(world, parent, 'POST', '/tokens/console'), 400, '2fa_required')
-      const id = (await named(account, 'able'))[0].name
-      const taken = await account.request('POST', `${BASE}/tokens/generate`, json({ name: id }))
+      const taken = await account.request('POST', `${BASE}/tokens/generate`, json({ name: 'console-ci' }))
       assert.match(String(assertError(taken, 400, 'VALIDATION').message), /^name /)
     },
   },

@@ -1,10 +1,18 @@
-import { useEffect, useLayoutEffect, useMemo, useState } from 'preact/hooks'
-import type { Cluster, HoldfastClient, SendOptions, TargetOptions, Upload, User } from '../../client/index.ts'
+import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks'
+import {
+  type Cluster,
+  type HoldfastClient,
+  isHoldfastError,
+  type SendOptions,
+  type TargetOptions,
+  type Upload,
+  type User,
+} from '../../client/index.ts'
 import { JobList } from './bulk/job-list.ts' // feature: bulk
 import { ContentView } from './content/content-view.ts'
 import { PinView } from './content/pin-view.ts'
 import { type Source, UploadQueue } from './content/upload-queue.ts'
-import { forget, isKept, maySurvive, resume, signOut as signOutKept } from './kept-sign-in.ts'
+import { forget, isKept, maySurvive, resume, signOutEverywhere, signOut as signOutKept } from './kept-sign-in.ts'
 import { html } from './markup.ts'
 import { type PageRoute, routeTo, useRoute } from './page-route.ts'
 import { ProofDialog, type ProofDialogProps } from './proof-dialog.ts'
@@ -18,18 +26,45 @@ import { wordsFor } from './words.ts'
 const AccountView = lazily(() => import('./account/account-view.ts').then(({ AccountView }) => AccountView))
 const OwnerView = lazily(() => import('./owner/owner-view.ts').then(({ OwnerView }) => OwnerView))
 
+const ENDED = 'Your session has ended. Sign in again.'
+
 export function App() {
   const [signedIn, setSignedIn] = useState<SignedIn | null>(null)
   const [isResuming, setResuming] = useState(isKept)
   const [reason, setReason] = useState<string | null>(null)
+  // They outlast the end of a session, and go on when the same user signs in again.
+  const client = useRef<HoldfastClient | null>(null)
+  const uploads = useMemo(() => {
+    return new UploadQueue(async (source, options) => {
+      const used = client.current
+      try {
+        return await upload(used, source, options)
+      } catch (error) {
+        if (isHoldfastError(error, 'INVALID_API_KEY') && used === client.current) end(ENDED)
+        throw error
+      }
+    })
+  }, [])
+  const userId = useRef<string | null>(null)
+  const begin = (next: SignedIn): void => {
+    if (userId.current !== next.user.id) drop(uploads)
+    userId.current = next.user.id
+    setSignedIn(next)
+  }
   const end = (why?: string): void => {
     forget()
+    client.current = null
+    uploads.pause()
     setReason(why ?? null)
     setSignedIn(null)
   }
+  useLayoutEffect(() => guard(uploads), [uploads])
   useEffect(() => {
     if (!isResuming) return
-    const resumed = resume().then(setSignedIn, error => setReason(wordsFor(error)))
+    const resumed = resume().then(
+      found => found && begin(found),
+      error => setReason(wordsFor(error)),
+    )
     void resumed.then(() => setResuming(false))
   }, [])
   const token = passwordToken(useRoute())
@@ -37,8 +72,8 @@ export function App() {
   return html`<div>
     ${
       signedIn === null || token !== null
-        ? html`<${SignInView} reason=${reason} token=${token} onSignedIn=${setSignedIn} />`
-        : html`<${Inside} key=${signedIn.credential} signedIn=${signedIn} onEnd=${end} />`
+        ? html`<${SignInView} reason=${reason} token=${token} waiting=${uploads.unfinished} onSignedIn=${begin} />`
+        : html`<${Inside} key=${signedIn.credential} signedIn=${signedIn} uploads=${uploads} clientOfUploads=${client} onEnd=${end} />`
     }
     <${Notices} />
   </div>`
@@ -49,14 +84,50 @@ function passwordToken({ path, query }: PageRoute): string | null {
   return path[0] === 'password' ? query.get('token') : null
 }
 
-function Inside({ signedIn, onEnd }: { signedIn: SignedIn; onEnd: PageSession['end'] }) {
+/** Cancels and forgets all uploads. */
+function drop(uploads: UploadQueue): void {
+  uploads.cancelAll()
+  uploads.clear()
+}
+
+/** Asks before the page is left during uploads. Keeps the browser from leaving the page for a dropped file. */
+function guard(uploads: UploadQueue): () => void {
+  const ask = (event: BeforeUnloadEvent): void => {
+    if (uploads.isBusy) event.preventDefault()
+  }
+  const keep = (event: DragEvent): void => event.preventDefault()
+  addEventListener('beforeunload', ask)
+  addEventListener('dragover', keep)
+  addEventListener('drop', keep)
+  return () => {
+    removeEventListener('beforeunload', ask)
+    removeEventListener('dragover', keep)
+    removeEventListener('drop', keep)
+  }
+}
+
+interface InsideProps {
+  signedIn: SignedIn
+  uploads: UploadQueue
+  /** Gets the client that sends the uploads. */
+  clientOfUploads: { current: HoldfastClient | null }
+  onEnd: (reason?: string) => void
+}
+
+function Inside({ signedIn, uploads, clientOfUploads, onEnd }: InsideProps) {
   const { credential, kind } = signedIn
   const [user, setUser] = useState<User>(signedIn.user)
-  const client = useMemo(() => newClient(credential), [credential])
+  // Every view reads by this client, so none shows what an ended session has left.
+  const client = useMemo(() => {
+    const made = newClient(credential, () => {
+      // A late answer may belong to a session before this one.
+      if (clientOfUploads.current === made) onEnd(ENDED)
+    })
+    return made
+  }, [credential])
   const [clusters, setClusters] = useState<readonly Cluster[]>([])
   const [gateway, setGateway] = useState<string | null>(null)
   const refresh = (): void => void client.account.show().then(setUser, () => undefined)
-  const uploads = useMemo(() => new UploadQueue((source, options) => upload(client, source, options)), [client])
   let deleteContent: PageSession['deleteContent'] = (cid, cluster) => client.pins.remove(cid, { cluster })
   // feature: bulk
   const jobs = useMemo(() => new JobList(client), [client])
@@ -71,23 +142,18 @@ function Inside({ signedIn, onEnd }: { signedIn: SignedIn; onEnd: PageSession['e
     // Listing fails for a key without `cluster:read`. Links then lead to the node's own gateway.
     void client.account.clusters().then(setClusters, () => undefined)
     if (maySurvive()) void findGateway().then(setGateway, () => undefined)
-    return () => uploads.cancelAll()
-  }, [client])
-  useLayoutEffect(() => {
-    const ask = (event: BeforeUnloadEvent): void => {
-      if (uploads.isBusy) event.preventDefault()
+    clientOfUploads.current = client
+    uploads.resume()
+    // Another tab may have ended this session since.
+    const look = (): void => {
+      if (document.visibilityState === 'visible') refresh()
     }
-    // By default, the browser would leave the page and open the dropped file.
-    const keep = (event: DragEvent): void => event.preventDefault()
-    addEventListener('beforeunload', ask)
-    addEventListener('dragover', keep)
-    addEventListener('drop', keep)
+    document.addEventListener('visibilitychange', look)
     return () => {
-      removeEventListener('beforeunload', ask)
-      removeEventListener('dragover', keep)
-      removeEventListener('drop', keep)
+      document.removeEventListener('visibilitychange', look)
+      uploads.pause()
     }
-  }, [uploads])
+  }, [client])
   const [asked, setAsked] = useState<ProofDialogProps | null>(null)
   const prove = (way: string): Promise<boolean> =>
     new Promise(resolve => {
@@ -97,6 +163,15 @@ function Inside({ signedIn, onEnd }: { signedIn: SignedIn; onEnd: PageSession['e
       }
       setAsked({ way, onEnd })
     })
+  const signOut = async (isEverywhere = false): Promise<void> => {
+    if (uploads.isBusy && !confirm('Uploads are in progress. Sign out and cancel them?')) return
+    if (isEverywhere) await signOutEverywhere(client, kind)
+    else await signOutKept(credential).catch(() => undefined)
+    drop(uploads)
+    // The next user to sign in starts at the first view.
+    location.hash = '#/'
+    onEnd()
+  }
   const session: PageSession = {
     client,
     user,
@@ -108,27 +183,25 @@ function Inside({ signedIn, onEnd }: { signedIn: SignedIn; onEnd: PageSession['e
     kind,
     refresh,
     prove,
-    end: onEnd,
-  }
-  const signOut = async (): Promise<void> => {
-    if (uploads.isBusy && !confirm('Uploads are in progress. Sign out and cancel them?')) return
-    await signOutKept(credential).catch(() => undefined)
-    // The next user to sign in starts at the first view.
-    location.hash = '#/'
-    onEnd()
+    signOut,
   }
   const route = useRoute()
   return html`<${SessionContext.Provider} value=${session}>
     <a class="skip" href="#main" onClick=${skip}>Skip to the content</a>
-    <${Header} route=${route} user=${user} onSignOut=${signOut} />
+    <${Header} route=${route} user=${user} onSignOut=${() => signOut()} />
     <main id="main" tabindex="-1"><${Place} route=${route} /></main>
     <${Shortcuts} />
     ${asked && html`<${ProofDialog} ...${asked} />`}
   </${SessionContext.Provider}>`
 }
 
-function upload(client: HoldfastClient, source: Source, options: TargetOptions & SendOptions): Promise<Upload> {
+async function upload(
+  client: HoldfastClient | null,
+  source: Source,
+  options: TargetOptions & SendOptions,
+): Promise<Upload> {
   const { content, name } = source
+  if (client === null) throw new Error('nobody is signed in')
   return 'file' in content
     ? client.files.upload(content.file, { ...options, name })
     : client.files.uploadDirectory(content.files, { ...options, name })

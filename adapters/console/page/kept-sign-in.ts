@@ -1,4 +1,4 @@
-import { isHoldfastError } from '../../client/index.ts'
+import { type HoldfastClient, isHoldfastError } from '../../client/index.ts'
 import { newClient, type SignedIn } from './session.ts'
 
 /** Content of the tab's storage: the token of a session, or a key that only keeps a sign-in. */
@@ -18,17 +18,22 @@ export function maySurvive(): boolean {
 
 /**
  * Keeps a sign-in for reloads of this tab, if no page of content can read the storage. Otherwise, or if the key may
- * create no keys, a reload signs the user out.
+ * create no keys, a reload signs the user out. Each tab has a key of its own, so a sign-in ends no other tab.
+ *
+ * @returns the sign-in to go on with; null if the key already keeps as many tabs as it may
  */
-export async function keep({ credential, kind }: SignedIn): Promise<void> {
-  if (!maySurvive()) return
+export async function keep(signedIn: SignedIn): Promise<SignedIn | null> {
+  if (!maySurvive()) return signedIn
+  const { credential, kind, user } = signedIn
   try {
-    if (!(await clearOldPages())) return
+    if (!(await clearOldPages())) return signedIn
     const token = kind === 'password' ? credential : (await newClient(credential).keys.createForConsole()).token
     const kept: Kept = { credential: token, kind }
     sessionStorage.setItem(NAME, JSON.stringify(kept))
-  } catch {
+    return { ...kept, user }
+  } catch (error) {
     forget()
+    return isHoldfastError(error, 'QUOTA_EXCEEDED') ? null : signedIn
   }
 }
 
@@ -56,9 +61,18 @@ export function forget(): void {
 
 /** Signs out on the server as well, where the kept credential ends. */
 export async function signOut(credential: string): Promise<void> {
-  const kept = keptHere()
   forget()
-  await newClient(kept?.credential ?? credential).sessions.signOut()
+  await newClient(credential).sessions.signOut()
+}
+
+/** Ends all sign-ins of the account with this key, or all sessions. */
+export async function signOutEverywhere({ sessions, keys }: HoldfastClient, kind: SignedIn['kind']): Promise<void> {
+  if (kind === 'key') await keys.endConsoles()
+  else {
+    await sessions.endOthers()
+    await sessions.signOut()
+  }
+  forget()
 }
 
 function keptHere(): Kept | null {

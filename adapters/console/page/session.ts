@@ -12,7 +12,7 @@ export interface SignedIn {
   kind: 'password' | 'key'
 }
 
-/** Only `client` has a pasted key, which is in no storage, cookie or URL. */
+/** A pasted key is in no storage, cookie or URL. */
 export interface PageSession {
   client: HoldfastClient
   user: User
@@ -37,8 +37,8 @@ export interface PageSession {
   refresh: () => void
   /** Asks the user to confirm a kept sign-in, by the named way. Resolves to whether the user did. */
   prove: (way: string) => Promise<boolean>
-  /** Signs the user out. The sign-in view then shows the reason. */
-  end: (reason?: string) => void
+  /** Signs the user out of this tab, or out of all tabs and browsers. Asks first if uploads are in progress. */
+  signOut: (isEverywhere?: boolean) => Promise<void>
 }
 
 export const SessionContext = createContext<PageSession | null>(null)
@@ -50,10 +50,18 @@ export function useSession(): PageSession {
   return session
 }
 
-/** Creates a client for the node that serves the page, which may be mounted at any path. */
-export function newClient(key?: string): HoldfastClient {
+/**
+ * Creates a client for the node that serves the page, which may be mounted at any path.
+ * @param onEnded called when the server refuses the key. An upload with progress has another way to the server
+ */
+export function newClient(key?: string, onEnded?: () => void): HoldfastClient {
   const base = new URL('../api/v3', document.baseURI).href
-  return new HoldfastClient({ base, key, headers: { 'x-request-source': 'web' } })
+  const watched: typeof fetch = async (input, init) => {
+    const answer = await fetch(input, init)
+    if (answer.status === 401) onEnded?.()
+    return answer
+  }
+  return new HoldfastClient({ base, key, headers: { 'x-request-source': 'web' }, fetch: watched })
 }
 
 /** Returns the base URL of the gateway on its own origin. */

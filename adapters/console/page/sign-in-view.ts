@@ -6,6 +6,7 @@ import { NewPasswordForm } from './new-password-form.ts'
 import { ProviderButton } from './provider-sign-in.ts'
 import { newClient, type SignedIn } from './session.ts'
 import { FieldProblem, InputField, submitting } from './widgets/field.ts'
+import { plural } from './widgets/shown-values.ts'
 import { useAction } from './widgets/use-load.ts'
 
 type Way = SignedIn['kind']
@@ -16,6 +17,8 @@ export interface SignInProps {
   reason: string | null
   /** Token of the opened link that sets a password. Null if no link was opened. */
   token: string | null
+  /** Number of uploads that go on after the sign-in. */
+  waiting: number
   onSignedIn: (signedIn: SignedIn) => void
 }
 
@@ -23,10 +26,13 @@ interface FormProps {
   onSignedIn: (signedIn: SignedIn) => Promise<void>
 }
 
-export function SignInView({ reason, token, onSignedIn: onEnd }: SignInProps) {
+export function SignInView({ reason, token, waiting, onSignedIn: onEnd }: SignInProps) {
+  // A sign-in with a key that keeps no further tab.
+  const [full, setFull] = useState<SignedIn | null>(null)
   const onSignedIn: FormProps['onSignedIn'] = async signedIn => {
-    await keep(signedIn)
-    onEnd(signedIn)
+    const kept = await keep(signedIn)
+    if (kept === null) setFull(signedIn)
+    else onEnd(kept)
   }
   // A new owner has a key and no password.
   const [way, setWay] = useState<Way>('key')
@@ -68,12 +74,15 @@ export function SignInView({ reason, token, onSignedIn: onEnd }: SignInProps) {
     <${Brand} />
     <section class="card">
       ${reason !== null && html`<p class="problem" role="status">${reason}</p>`}
+      ${waiting > 0 && html`<p>${plural(waiting, 'upload')} will go on after your sign-in, if the account is the same.</p>`}
       ${
-        temporaryToken !== null
-          ? html`<${CodeForm} temporaryToken=${temporaryToken} onSignedIn=${onSignedIn} onBack=${() => setTemporaryToken(null)} />`
-          : token === null
-            ? forms
-            : html`<${NewPasswordForm} key=${token} token=${token} onSet=${signIn} />`
+        full !== null
+          ? html`<${FullForm} signedIn=${full} onSignedIn=${onSignedIn} onStay=${() => onEnd(full)} />`
+          : temporaryToken !== null
+            ? html`<${CodeForm} temporaryToken=${temporaryToken} onSignedIn=${onSignedIn} onBack=${() => setTemporaryToken(null)} />`
+            : token === null
+              ? forms
+              : html`<${NewPasswordForm} key=${token} token=${token} onSet=${signIn} />`
       }
     </section>
     <p class="hint">
@@ -162,6 +171,25 @@ function CodeForm({ temporaryToken, onSignedIn, onBack }: FormProps & { temporar
     <div class="buttons">
       <button type="button" onClick=${onBack}>Back</button>
       <button class="primary" disabled=${isBusy}>${isBusy ? 'Signing in…' : 'Sign in'}</button>
+    </div>
+  </form>`
+}
+
+/** Offers what is possible when a key keeps as many tabs as it may. */
+function FullForm({ signedIn, onSignedIn, onStay }: FormProps & { signedIn: SignedIn; onStay: () => void }) {
+  const { run, isBusy, error } = useAction()
+  const submit = submitting(() =>
+    run(async () => {
+      await newClient(signedIn.credential).keys.endConsoles()
+      await onSignedIn(signedIn)
+    }),
+  )
+  return html`<form onSubmit=${submit}>
+    <p role="status">16 tabs are signed in with this key, which is the most. End the others, or stay signed in until a reload.</p>
+    <${FieldProblem} text=${error} />
+    <div class="buttons">
+      <button type="button" onClick=${onStay}>Only until a reload</button>
+      <button class="primary" disabled=${isBusy}>End the others</button>
     </div>
   </form>`
 }

@@ -4,6 +4,7 @@ import {
   type KeyRefusal,
   type KeyRow,
   type KeyStore,
+  MOST_CONSOLE_KEYS,
   type NewKeyRow,
 } from '../../catalogue/key-store.ts'
 import type { Page } from '../../catalogue/page.ts'
@@ -38,6 +39,8 @@ type Confirm = (principal: Principal) => Promise<void>
 const MOST_UPLOAD_TOKENS = 1_000
 /** Lifetime of a key that keeps a sign-in at the console. */
 const CONSOLE_MS = 12 * 60 * 60 * 1_000
+/** With the id of a key of at most 24 digits, the name stays within 64 characters. */
+const CONSOLE_NAME_BYTES = 8
 const PAGE_ROWS = 1_000
 
 export class KeyService implements Keys {
@@ -69,10 +72,10 @@ export class KeyService implements Keys {
   }
 
   /**
-   * Creates the key that keeps a sign-in at the console over a reload. It has the scopes and addresses of the caller's
-   * key, and ends after twelve hours. Replaces the former one of that key.
+   * Creates a key that keeps the sign-in of one tab of the console over a reload. It has the scopes and addresses of
+   * the caller's key, and ends after twelve hours.
    * @throws HoldfastError `CONFLICT` for a session; `missing_scope` for a key that may create none; `2fa_required` for
-   * an account with a second factor
+   * an account with a second factor; `QUOTA_EXCEEDED` if the key already keeps {@link MOST_CONSOLE_KEYS} tabs
    */
   async generateForConsole(principal: Principal): Promise<NewKey> {
     const { account, credential } = principal
@@ -83,14 +86,14 @@ export class KeyService implements Keys {
     const own = await this.#find(account.id, name ?? '')
     const latest = this.#options.clock.now() + CONSOLE_MS
     const wish: ParsedKey = {
-      name: consoleKeyName(id),
+      name: consoleKeyName(id, randomId(this.#random, CONSOLE_NAME_BYTES)),
       scopes: [...scopes],
       expiresAt: Math.min(expiresAt ?? latest, latest),
       ipAllowlist: own.ipAllowlist,
       label: 'signed in at the console',
       upload: null,
     }
-    return this.#insert(account, wish, id)
+    return this.#insert(account, wish, id, MOST_CONSOLE_KEYS)
   }
 
   async create(accountId: string, input: KeyInput): Promise<NewKey> {
@@ -143,6 +146,19 @@ export class KeyService implements Keys {
     return true
   }
 
+  /**
+   * Revokes all keys that keep a sign-in with the key of the caller, who may use one of them. Returns their number.
+   * @throws HoldfastError `CONFLICT` for a session, `missing_scope` for an upload token
+   */
+  async endAllConsoles(principal: Principal): Promise<number> {
+    const { account, credential } = principal
+    this.#options.scopes.checkNoUploadToken(principal)
+    if (credential.kind === 'session') throw new HoldfastError('CONFLICT', 'a session has no keys: end the sessions')
+    const ended = await this.#options.store.revokeConsole(account.id, credential.consoleOf ?? credential.id)
+    this.#options.cache.clear()
+    return ended
+  }
+
   async revoke(principal: Principal, name: string, code?: string): Promise<void> {
     const { account, credential } = principal
     this.#options.scopes.checkNoUploadToken(principal)
@@ -169,16 +185,27 @@ export class KeyService implements Keys {
     return minter
   }
 
-  async #insert(account: { id: string; plan: string }, wish: ParsedKey, parentId: string | null): Promise<NewKey> {
+  /** @param mostForConsole given for a key that keeps a sign-in */
+  async #insert(
+    account: { id: string; plan: string },
+    wish: ParsedKey,
+    parentId: string | null,
+    mostForConsole?: number,
+  ): Promise<NewKey> {
     const { secret, id, prefix } = generateSecret(this.#random)
     const now = this.#options.clock.now()
-    const maxKeys = wish.upload === null ? this.#options.plans.get(account.plan).maxKeys : MOST_UPLOAD_TOKENS
+    const mostKeys = wish.upload === null ? this.#options.plans.get(account.plan).maxKeys : MOST_UPLOAD_TOKENS
+    const maxKeys = mostForConsole ?? mostKeys
     const made = { id, accountId: account.id, parentId, hash: hashSecret(secret), prefix }
     const outcome = await this.#options.store.insert(
       { ...wish, ...made, createdAt: now, lastUsedAt: null },
       { now, maxKeys },
     )
     this.#options.cache.clear()
+    if (outcome === 'too_many' && mostForConsole !== undefined) {
+      const message = `${mostForConsole} tabs are signed in with this key: end them by DELETE /tokens/console, or sign one out`
+      throw new HoldfastError('QUOTA_EXCEEDED', message)
+    }
     if (outcome !== 'inserted') throw refusal(outcome, account.id, wish, maxKeys)
     return { secret, key: toApiKey(await this.#find(account.id, wish.name)) }
   }

@@ -1,4 +1,5 @@
 import {
+  consoleKeyName,
   EXPIRED_KEYS_KEPT,
   isConsoleKey,
   type KeyRefusal,
@@ -47,14 +48,19 @@ const PAGE = sql`
   ORDER BY created_at, ${SEQ} LIMIT :rows`
 const LIVE_PARENT = sql`
   SELECT 1 FROM api_keys WHERE id = :parentId AND account_id = :accountId AND (expires_at IS NULL OR expires_at > :now)`
-/** The name that `consoleKeyName` returns. Such a key always expires. */
-const NOT_OF_CONSOLE = "(parent_id IS NULL OR name <> 'console-' || parent_id)"
+/** The condition of `isConsoleKey`. Such a key always expires. */
+const IS_OF_CONSOLE = "substr(name || '-', 1, length(parent_id) + 9) = 'console-' || parent_id || '-'"
 const ofKind = (expiry: string) =>
   fragment`(SELECT 1 FROM api_keys WHERE account_id = :accountId AND ${OF_KIND} AND ${expiry} LIMIT :maxKeys) AS live`
 /** Counts keys that never expire, and live keys with an expiry. Each part reads one range of the index. */
 const COUNT_LIVE = sql<{ count: number }>`
   SELECT (SELECT COUNT(*) FROM ${ofKind('expires_at IS NULL')})
-    + (SELECT COUNT(*) FROM ${ofKind(`expires_at > :now AND ${NOT_OF_CONSOLE}`)}) AS count`
+    + (SELECT COUNT(*) FROM ${ofKind(`expires_at > :now AND (parent_id IS NULL OR NOT ${IS_OF_CONSOLE})`)}) AS count`
+/** The console keys of a parent, found by the range of their names. */
+const CONSOLE_KEYS = `account_id = :accountId AND name >= :from AND name < :to AND parent_id = :parentId AND ${IS_OF_CONSOLE}`
+const COUNT_CONSOLE = sql<{ count: number }>`
+  SELECT COUNT(*) AS count FROM api_keys WHERE ${CONSOLE_KEYS} AND expires_at > :now`
+const REVOKE_CONSOLE = sql`DELETE FROM api_keys WHERE ${CONSOLE_KEYS}`
 const INSERT = sql`
   INSERT INTO api_keys (${columnNames(newKey)}, max_uses${either('', ', is_token')})
   VALUES (${valuesOf(newKey)}, :maxUses${either('', ', :isToken')})`
@@ -104,6 +110,14 @@ export function keyRules(driver: CatalogueDriver): KeyStore {
         yield* first(LOCKED_OWNER, { id })
         return yield* run(REVOKE, { id })
       }),
+    revokeConsole: (accountId, parentId) =>
+      driver.transaction(
+        function* () {
+          yield* first(LOCKED_ACCOUNT, { accountId })
+          return yield* run(REVOKE_CONSOLE, consoleKeysOf(accountId, parentId))
+        },
+        { lane: accountId },
+      ),
     noteUse: async (id, at) => {
       await driver.run(NOTE_USE, { id, at }, { durable: false })
     },
@@ -119,16 +133,24 @@ function* insert(
   if ((yield* first(LOCKED_ACCOUNT, { accountId })) === null) return 'no_account'
   if (parentId !== null && (yield* first(LIVE_PARENT, { parentId, accountId, now })) === null) return 'no_parent'
   const former = yield* first(BY_NAME, { accountId, name })
-  const isReplaced = isConsoleKey(added) && former?.parentId === parentId
-  if (former !== null && !isReplaced && (former.expiresAt === null || former.expiresAt > now)) return 'name_taken'
+  if (former !== null && (former.expiresAt === null || former.expiresAt > now)) return 'name_taken'
   if (maxKeys !== null) {
-    const live = yield* first(COUNT_LIVE, { accountId, isToken, now, maxKeys })
+    const live =
+      parentId !== null && isConsoleKey(added)
+        ? yield* first(COUNT_CONSOLE, { ...consoleKeysOf(accountId, parentId), now })
+        : yield* first(COUNT_LIVE, { accountId, isToken, now, maxKeys })
     if ((live?.count ?? 0) >= maxKeys) return 'too_many'
   }
   if (former !== null) yield* run(DELETE, { id: former.id })
   yield* put(added)
   yield* run(CLEAR, { accountId, isToken, now, most: CLEARED_AT_ONCE, kept: EXPIRED_KEYS_KEPT })
   return 'inserted'
+}
+
+/** The range begins with the name of versions before 0.4.0. In both databases, `.` follows `-` in the order of names. */
+function consoleKeysOf(accountId: string, parentId: string) {
+  const start = consoleKeyName(parentId, '').slice(0, -1)
+  return { accountId, parentId, from: start, to: `${start}.` }
 }
 
 function* adopt(adopted: NewKeyRow): Rule<KeyRow> {

@@ -9,6 +9,7 @@ import { optional, required } from '../body-reader.ts'
 import { type ContractRoute, json, optionalJson, route, type Shown } from '../contract-route.ts'
 import type { ServedKeys } from '../services.ts'
 import { CODE_ERRORS, codeFields, codeOf } from './second-factor-code.ts'
+import { SessionsEnded } from './session-routes.ts'
 
 /** The limits are higher than any valid list needs. */
 const words = Type.Optional(Type.Array(Type.String({ maxLength: 64 }), { maxItems: 32 }))
@@ -173,21 +174,39 @@ const keepConsole = route({
   audit: 'key.create-console',
   access: 'authenticated',
   tag: 'API keys',
-  summary: 'Create the key that keeps a sign-in at the console',
+  summary: 'Create a key that keeps the sign-in of one tab of the console',
   details:
     'It has the scopes and addresses of the key in use. It ends after twelve hours at most, at `POST /auth/logout`, or ' +
-    'with the next such request of that key. It does not count against the maximum number of keys. The keys that it ' +
-    'creates, after a proof, belong to the key that signed in. Refused for itself, sessions, upload tokens and accounts with a second factor.',
+    'at `DELETE /tokens/console`. One key keeps at most 16 tabs, and then gets 403 `QUOTA_EXCEEDED`. These keys do not ' +
+    'count against the maximum number of keys. The keys that one creates, after a proof, belong to the key that signed ' +
+    'in. Refused for itself, sessions, upload tokens and accounts with a second factor.',
   answers: { 201: NewKey },
-  errors: ['CONFLICT', 'missing_scope', ...CODE_ERRORS],
+  errors: ['CONFLICT', 'QUOTA_EXCEEDED', 'missing_scope', ...CODE_ERRORS],
   handler: async ({ principal }, { keys }) => {
     const { secret, key } = await keys.generateForConsole(principal)
     return { status: 201, body: presentNewKey(secret, key) }
   },
 })
 
+const endConsoles = route({
+  method: 'DELETE',
+  path: '/tokens/console',
+  audit: 'sessions.end',
+  access: 'authenticated',
+  tag: 'API keys',
+  summary: 'Sign out all tabs of the console that a key keeps signed in',
+  details:
+    'Revokes all keys of `POST /tokens/console` of the key in use. If that is one of them, of the key that signed in. ' +
+    'Refused for sessions, which have `DELETE /auth/sessions`, and for upload tokens.',
+  answers: { 200: SessionsEnded },
+  errors: ['CONFLICT', 'missing_scope'],
+  handler: async ({ principal }, { keys }) => {
+    return { status: 200, body: { ended: await keys.endAllConsoles(principal) } }
+  },
+})
+
 /** The key service checks whether the caller may create or revoke a key. */
-export const tokenRoutes: readonly ContractRoute[] = [generate, keepConsole, list, revoke, revokeByBody]
+export const tokenRoutes: readonly ContractRoute[] = [generate, keepConsole, endConsoles, list, revoke, revokeByBody]
 
 async function revokeKey(
   keys: ServedKeys,

@@ -30,6 +30,20 @@ function session(): Principal {
   return { account, plan: access.plans.get(account.plan), credential }
 }
 
+test('a console key of a version before 0.4.0 keeps its sign-in', async () => {
+  const parent = await signIn({ name: 'parent', scopes: SCOPES })
+  const { secret, key } = await access.keys.generateForConsole(parent)
+  const row = await access.store.keys.findByName(account.id, key.name)
+  if (row === null) throw new Error('there is no key')
+  await access.store.keys.revoke(row.id)
+  const { parent: _, uses: __, ...rest } = row
+  const older = { ...rest, name: `console-${parent.credential.id}` }
+  expect(await access.store.keys.insert(older, { now: access.clock.now(), maxKeys: null })).toBe('inserted')
+  const kept = await access.authenticate({ 'x-api-key': secret })
+  expect(kept.credential.consoleOf).toBe(parent.credential.id)
+  expect(await access.keys.endAllConsoles(kept)).toBe(1)
+})
+
 describe('key names', () => {
   const forbidden = /[/\\?#%\p{C}\p{Zl}\p{Zp}]/u
 

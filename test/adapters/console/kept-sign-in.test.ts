@@ -1,7 +1,8 @@
 import type { RequestListener } from 'node:http'
 import type { Browser, BrowserContext, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import type { DirectoryEntry, EngineOptions } from '../../../src/index.ts'
+import { HoldfastClient } from '../../../adapters/client/index.ts'
+import { type DirectoryEntry, type EngineOptions, SCOPES } from '../../../src/index.ts'
 import { inBrowser, launchBrowser } from '../../support/browser.ts'
 import { type ConsoleServer, fillInKey, signInByKey, withConsole } from '../../support/console-server.ts'
 
@@ -40,6 +41,16 @@ describe('a kept sign-in', inBrowser, () => {
   }
 
   const stored = async (page: Page): Promise<string> => String(await page.evaluate(STORED))
+  const tokenOf = async (page: Page): Promise<string> => (/hf_\w+/.exec(await stored(page)) ?? [''])[0]
+  const signInByPassword = async (page: Page, server: ConsoleServer): Promise<void> => {
+    const { email } = await server.engine.accounts.get(server.owner)
+    await page.goto(`${server.origin}/console/`)
+    await page.getByRole('tab', { name: 'Password' }).click()
+    await page.getByLabel('Email').fill(email)
+    await page.getByLabel('Password', { exact: true }).fill(PASSWORD)
+    await page.getByRole('button', { name: 'Sign in' }).click()
+    await signOut(page).waitFor()
+  }
   const signOut = (page: Page) => page.getByRole('button', { name: 'Sign out' })
   const atDoor = (page: Page) => page.getByRole('tab', { name: 'API key' }).waitFor()
 
@@ -70,13 +81,7 @@ describe('a kept sign-in', inBrowser, () => {
   test('with a password is the session, which a sign-out ends', () =>
     visited(async ({ server, page }) => {
       await server.engine.accounts.setPassword(server.owner, PASSWORD)
-      const { email } = await server.engine.accounts.get(server.owner)
-      await page.goto(`${server.origin}/console/`)
-      await page.getByRole('tab', { name: 'Password' }).click()
-      await page.getByLabel('Email').fill(email)
-      await page.getByLabel('Password', { exact: true }).fill(PASSWORD)
-      await page.getByRole('button', { name: 'Sign in' }).click()
-      await signOut(page).waitFor()
+      await signInByPassword(page, server)
       expect(await stored(page)).not.toContain(PASSWORD)
       await page.reload()
       await signOut(page).waitFor()
@@ -88,20 +93,121 @@ describe('a kept sign-in', inBrowser, () => {
       expect((await server.engine.keys.list(server.owner)).map(({ name }) => name)).toEqual(['owner'])
     }))
 
-  test('ends with a sign-out, and when another tab replaces its key', () =>
+  test('keeps its own key while other tabs sign in and out', () =>
     visited(async ({ server, context, page }) => {
       await signInByKey(page, server)
-      await page.reload()
-      await signOut(page).waitFor()
       const other = await context.newPage()
       await signInByKey(other, server)
-      await page.reload()
-      await atDoor(page)
-      expect(await stored(page)).not.toContain('hf_')
-      const [token] = /hf_\w+/.exec(await stored(other)) ?? []
+      expect(await tokenOf(page)).not.toBe(await tokenOf(other))
+      const token = await tokenOf(other)
       await signOut(other).click()
       await atDoor(other)
       expect((await ask(server, token)).status).toBe(401)
+      await page.reload()
+      await signOut(page).waitFor()
+      expect((await ask(server, await tokenOf(page))).status).toBe(200)
+    }))
+
+  test('ends everywhere on demand, in tabs that nobody reloads too', () =>
+    visited(async ({ server, context, page }) => {
+      await signInByKey(page, server)
+      const other = await context.newPage()
+      await signInByKey(other, server)
+      await page.goto(`${server.origin}/console/#/account/security`)
+      await page.getByRole('button', { name: 'End all sign-ins' }).click()
+      await atDoor(page)
+      expect(await stored(page)).not.toContain('hf_')
+      await other.goto(`${server.origin}/console/#/account/keys`)
+      await other.getByText('Your session has ended. Sign in again.').waitFor()
+      expect(await stored(other)).not.toContain('hf_')
+      expect((await ask(server, server.key)).status).toBe(200)
+    }))
+
+  test('with a password ends everywhere on demand', () =>
+    visited(async ({ server, context, page }) => {
+      await server.engine.accounts.setPassword(server.owner, PASSWORD)
+      const other = await context.newPage()
+      for (const each of [page, other]) await signInByPassword(each, server)
+      await page.goto(`${server.origin}/console/#/account/security`)
+      await page.getByRole('button', { name: 'End all sign-ins' }).click()
+      await atDoor(page)
+      await other.reload()
+      await atDoor(other)
+    }))
+
+  test('offers to end sixteen others', () =>
+    visited(async ({ server, page }) => {
+      const client = new HoldfastClient({ base: server.origin, key: server.key })
+      const tokens: string[] = []
+      while (tokens.length < 16) tokens.push((await client.keys.createForConsole()).token)
+      const asked = async (): Promise<void> => {
+        await page.goto(`${server.origin}/console/`)
+        await page.getByRole('tab', { name: 'API key' }).click()
+        await page.getByLabel('API key', { exact: true }).fill(server.key)
+        await page.getByRole('button', { name: 'Sign in' }).click()
+        await page.getByText('16 tabs are signed in with this key').waitFor()
+      }
+      await asked()
+      await page.getByRole('button', { name: 'Only until a reload' }).click()
+      await signOut(page).waitFor()
+      expect(await stored(page)).toBe('{}{}')
+      await page.reload()
+      await asked()
+      await page.getByRole('button', { name: 'End the others' }).click()
+      await signOut(page).waitFor()
+      for (const token of tokens) expect((await ask(server, token)).status).toBe(401)
+      await page.reload()
+      await signOut(page).waitFor()
+    }))
+
+  /** Chooses four files in each page. Ends all sign-ins while the files are on their way. */
+  const endDuringUploads = async (server: ConsoleServer, pages: readonly Page[]): Promise<void> => {
+    const held: (() => void)[] = []
+    server.answerWith((incoming, outgoing) => {
+      if (incoming.method === 'POST' && incoming.url?.startsWith('/api/v3/files') === true) {
+        held.push(() => server.node(incoming, outgoing))
+      } else server.node(incoming, outgoing)
+    })
+    for (const [i, page] of pages.entries()) {
+      const files = [0, 1, 2, 3].map(n => {
+        const name = `tab ${i} file ${n}`
+        return { name, mimeType: 'text/plain', buffer: Buffer.from(name) }
+      })
+      await page.getByLabel('Files', { exact: true }).setInputFiles(files)
+    }
+    await expect.poll(() => held.length).toBeGreaterThan(2)
+    await new HoldfastClient({ base: server.origin, key: server.key }).keys.endConsoles()
+    server.answerWith()
+    for (const answer of held) answer()
+  }
+
+  test('that ends gives no uploads to another user', () =>
+    visited(async ({ server, page }) => {
+      await signInByKey(page, server)
+      await endDuringUploads(server, [page])
+      await page.getByText('4 uploads will go on after your sign-in').waitFor()
+      const other = await server.engine.accounts.create({ email: 'other@example.org', plan: 'free' })
+      const { secret } = await server.engine.keys.create(other.id, { name: 'other', scopes: SCOPES })
+      await fillInKey(page, secret)
+      await page.getByText('No pins yet').waitFor()
+      expect(await page.getByText('uploads done').count()).toBe(0)
+      expect((await new HoldfastClient({ base: server.origin, key: secret }).pins.page(1)).total).toBe(0)
+    }))
+
+  test('that ends keeps the uploads, which go on after the next', () =>
+    visited(async ({ server, context, page }) => {
+      const pages = [page, await context.newPage(), await context.newPage(), await context.newPage()]
+      for (const each of pages) await signInByKey(each, server)
+      await endDuringUploads(server, pages)
+      for (const each of pages) {
+        await each.getByText('Your session has ended. Sign in again.').waitFor()
+        await each.getByText('4 uploads will go on after your sign-in').waitFor()
+      }
+      for (const each of pages) await fillInKey(each, server.key)
+      for (const each of pages) await each.getByText('4 of 4 uploads done').waitFor()
+      const client = new HoldfastClient({ base: server.origin, key: server.key })
+      const { uploads } = await client.pins.page(1, { limit: 100 })
+      expect(new Set(uploads.map(({ name }) => name)).size).toBe(16)
     }))
 
   test('stores nothing where content shares the origin', () =>

@@ -11,15 +11,30 @@ import { SessionList } from './session-list.ts'
 export function Security() {
   const { kind } = useSession()
   if (kind === 'key') {
-    return html`<section class="card">
-      <h2>Security</h2>
-      <p>You signed in with an API key. Sign in with the password to see password, second factor and sessions.</p>
-    </section>`
+    return html`<div class="stack">
+      <section class="card">
+        <h2>Security</h2>
+        <p>You signed in with an API key. Sign in with the password to see password, second factor and sessions.</p>
+      </section>
+      <${Everywhere} what="all tabs and browsers that are signed in with your key. Programs that use the key go on." />
+    </div>`
   }
   return html`<div class="stack">
     <div class="two"><${Password} /><${SecondFactorView} /></div>
     <${SessionList} />
+    <${Everywhere} what="all sessions of your account, this one too. Keys stay valid." />
   </div>`
+}
+
+function Everywhere({ what }: { what: string }) {
+  const { signOut } = useSession()
+  const { run, isBusy, error } = useAction()
+  return html`<section class="card" aria-labelledby="everywhere-title">
+    <h2 id="everywhere-title">Sign out everywhere</h2>
+    <p>Ends ${what}</p>
+    <${FieldProblem} text=${error} />
+    <button class="danger" disabled=${isBusy} onClick=${() => run(() => signOut(true))}>End all sign-ins</button>
+  </section>`
 }
 
 function Password() {

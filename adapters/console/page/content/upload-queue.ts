@@ -38,6 +38,7 @@ const NEWEST = 0.4
 export class UploadQueue {
   #uploads: readonly QueuedUpload[] = []
   #lastId = 0
+  #isPaused = false
   readonly #running = new Map<number, AbortController>()
   readonly #listeners = new Set<() => void>()
   readonly #send: Send
@@ -52,9 +53,13 @@ export class UploadQueue {
     return this.#uploads
   }
 
-  /** True if closing the page would interrupt an upload. */
+  /** Number of uploads that closing the page would interrupt. */
+  get unfinished(): number {
+    return this.#uploads.filter(({ state }) => isUnfinished(state)).length
+  }
+
   get isBusy(): boolean {
-    return this.#uploads.some(({ state }) => isUnfinished(state))
+    return this.unfinished > 0
   }
 
   /** Returns a function that unsubscribes the listener. */
@@ -86,12 +91,27 @@ export class UploadQueue {
     for (const { id } of this.#uploads) this.cancel(id)
   }
 
+  /** Stops all uploads, which start again from their beginning at {@link resume}. */
+  pause(): void {
+    this.#isPaused = true
+    for (const [id, controller] of this.#running) {
+      this.#change(id, BEGINNING, upload => isUnfinished(upload.state))
+      controller.abort()
+    }
+  }
+
+  resume(): void {
+    this.#isPaused = false
+    this.#fill()
+  }
+
   /** Removes uploads that are done, failed or cancelled. */
   clear(): void {
     this.#show(this.#uploads.filter(({ state }) => isUnfinished(state)))
   }
 
   #fill(): void {
+    if (this.#isPaused) return
     const next = this.#uploads.find(({ id, state }) => state === 'waiting' && !this.#running.has(id))
     if (next === undefined || this.#running.size >= AT_ONCE) return
     void this.#run(next)

@@ -11,15 +11,6 @@ export interface LoadState<Value> {
   reload: () => void
 }
 
-/** Returns a function that describes an error. If the session has ended, the function also signs the user out. */
-function useFailure(): (error: unknown) => string {
-  const session = useContext(SessionContext)
-  return error => {
-    if (isHoldfastError(error, 'INVALID_API_KEY')) session?.end('Your session has ended. Sign in again.')
-    return wordsFor(error)
-  }
-}
-
 /** Pauses in ms before each retry of a load that failed because the server was unavailable. The last one repeats. */
 const RETRY_MS = [2_000, 5_000, 15_000]
 
@@ -40,7 +31,6 @@ export function useLoad<Value>(
   })
   const [turn, setTurn] = useState(0)
   const failures = useRef(0)
-  const failure = useFailure()
   const reload = useCallback(() => setTurn(before => before + 1), [])
   useEffect(() => {
     const controller = new AbortController()
@@ -53,7 +43,7 @@ export function useLoad<Value>(
       const isOut = isHoldfastError(error, 'UNAVAILABLE')
       if (isOut) retry = setTimeout(reload, RETRY_MS[Math.min(failures.current, RETRY_MS.length - 1)])
       failures.current = isOut ? failures.current + 1 : 0
-      const words = failure(error)
+      const words = wordsFor(error)
       setState(({ value }) => ({ value, error: isOut ? `${words}. Trying again…` : words, isLoading: false }))
     }
     load(signal).then(value => {
@@ -103,7 +93,6 @@ export function useAction(): Action {
   const [isBusy, setBusy] = useState(false)
   const [error, setError] = useState<string | null>(null)
   const running = useRef(false)
-  const failure = useFailure()
   const session = useContext(SessionContext)
   const run = async (act: () => Promise<unknown>): Promise<boolean> => {
     if (running.current) return false
@@ -114,7 +103,7 @@ export function useAction(): Action {
       await confirmed(act, session)
       return true
     } catch (error) {
-      setError(failure(error))
+      setError(wordsFor(error))
       return false
     } finally {
       running.current = false

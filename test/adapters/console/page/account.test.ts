@@ -55,8 +55,7 @@ describe('the account in the console', inBrowser, () => {
       await fillIn(page, password)
       await page.getByRole('heading', { name: 'Content' }).waitFor()
       await endSessions(server)
-      await page.getByRole('link', { name: 'Account' }).click()
-      await page.getByRole('link', { name: 'API keys' }).click()
+      await goTo(page, 'account/keys')
       await page.getByText('Your session has ended. Sign in again.').waitFor()
     }))
 

@@ -36,8 +36,8 @@ const MISTAKES: ReadonlyArray<readonly [what: string, form: Form, fault: string,
   ['a slash in the name of a key', key({ Name: 'a/b' }), 'Name must not contain', '/ \\ ? # %'],
   [
     'the name of another key',
-    key({ Name: 'console-test' }),
-    'Name console-test is in use',
+    key({ Name: 'used-test' }),
+    'Name used-test is in use',
     'choose another, or revoke that key',
   ],
   ['a short password', account({ Email: 'ada@example.org', Password: 'short' }), 'Password', '8 to 1024 characters'],
@@ -76,7 +76,7 @@ describe('mistakes in the console', inBrowser, () => {
 
   test('each answer names the fault and the remedy', { timeout: 120_000 }, () =>
     signedIn(async ({ page, server }) => {
-      await server.engine.keys.create(server.owner, { name: 'console-test' })
+      await server.engine.keys.create(server.owner, { name: 'used-test' })
       const answers: string[] = []
       for (const [what, form] of MISTAKES) answers.push(`${what}: ${await answeredTo(page, form)}`)
       const missing = MISTAKES.filter(([, , ...words], i) => words.some(word => !answers[i]?.includes(word)))

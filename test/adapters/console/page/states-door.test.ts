@@ -87,11 +87,18 @@ describe('the way into the console', { ...inBrowser, timeout: 240_000 }, () => {
         server.answerWith()
         for (const answer of held) answer()
         await page.getByRole('heading', { name: 'Content', exact: true }).waitFor()
-        // Another tab's sign-in with the same key replaces that of this tab.
-        await new HoldfastClient({ base: server.origin, key: server.key }).keys.createForConsole()
+        // Another tab signs out everywhere.
+        await new HoldfastClient({ base: server.origin, key: server.key }).keys.endConsoles()
         await goTo(page, 'account/keys')
         await page.getByText('Your session has ended. Sign in again.').waitFor()
         await look('session-ended')
+        for (let i = 0; i < 16; i++) {
+          await new HoldfastClient({ base: server.origin, key: server.key }).keys.createForConsole()
+        }
+        await page.getByLabel('API key', { exact: true }).fill(server.key)
+        await page.getByRole('button', { name: 'Sign in', exact: true }).click()
+        await page.getByText('16 tabs are signed in').waitFor()
+        await look('many-tabs')
         await page.route('**/main.js', route => route.abort())
         await page.goto(`${server.origin}/console/?again`)
         await page.getByText('The console has not started').waitFor()

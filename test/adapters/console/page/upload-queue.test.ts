@@ -99,6 +99,25 @@ describe('uploads', () => {
     expect(queue.uploads[0]).toMatchObject({ state: 'waiting', error: null })
   })
 
+  test('that are paused start again at the end of the pause', async () => {
+    const { queue, sent } = queueOf()
+    queue.add(['a', 'b', 'c', 'd'].map(name => source(name)))
+    sent[0]?.finish(RESULT)
+    sent[1]?.progress(500)
+    await settled()
+    queue.pause()
+    expect(sent.slice(1).every(({ signal }) => signal.aborted)).toBe(true)
+    await settled()
+    queue.add([source('e')])
+    expect([states(queue), sent.length]).toEqual([['done', 'waiting', 'waiting', 'waiting', 'waiting'], 4])
+    expect(queue.uploads[1]).toMatchObject({ sent: 0, error: null })
+    queue.resume()
+    expect(sent.slice(4).map(({ name }) => name)).toEqual(['b', 'c', 'd'])
+    for (const one of sent.slice(4)) one.finish(RESULT)
+    await settled()
+    expect(states(queue)).toEqual(['done', 'done', 'done', 'done', 'sending'])
+  })
+
   test('are removed when finished, and cancelled together otherwise', async () => {
     const { queue, sent } = queueOf()
     queue.add(['a', 'b'].map(name => source(name)))
