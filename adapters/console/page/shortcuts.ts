@@ -15,7 +15,7 @@ const SHORTCUTS: readonly Shortcut[] = [
   { keys: 'gk', words: 'Go to the API keys', act: () => go('#/account/keys') },
   { keys: 'gn', words: 'Go to the node', act: () => go('#/owner') },
   { keys: '/', words: 'Search the pins', act: () => focusOn('search') },
-  { keys: 'u', words: 'Go to the upload', act: () => focusOn('choose-files') },
+  { keys: 'u', words: 'Go to the upload', act: goToUpload },
   { keys: 'j', words: 'Next pin', act: () => step(1) },
   { keys: 'k', words: 'Previous pin', act: () => step(-1) },
 ]
@@ -75,6 +75,14 @@ function focusOn(id: string): void {
   const place = document.getElementById(id)
   if (place === null) go('#/content')
   else place.focus()
+}
+
+/** Unfolds the card that adds files. */
+function goToUpload(): void {
+  const choose = document.getElementById('choose-files')
+  if (choose?.checkVisibility() === false) document.getElementById('add')?.click()
+  // The card is drawn first.
+  setTimeout(() => focusOn('choose-files'))
 }
 
 /** Moves the focus to the name of another pin in the list. */

@@ -8,7 +8,8 @@ import { type Dropped, readChosen, readChosenFolder, readDropped } from './dropp
 import { ANYWHERE, ReadersField, TargetFields, targetOptions } from './target-fields.ts'
 import { UrlForm } from './url-uploads-form.ts' // feature: url-uploads
 
-export function AddContent() {
+/** Takes files that are dropped anywhere on the page, also while the card is folded. */
+export function AddContent({ isShown }: { isShown: boolean }) {
   const { uploads, user } = useSession()
   const [isOver, setOver] = useState(false)
   const [target, setTarget] = useState(ANYWHERE)
@@ -54,7 +55,7 @@ export function AddContent() {
       input.value = ''
     }
   const { maxFileBytes } = user.planDetails
-  return html`<section class="card" aria-labelledby="add-title">
+  return html`<section id="add-card" class="card" aria-labelledby="add-title" hidden=${!isShown && !isOver}>
     <h2 id="add-title">Add files</h2>
     <div class=${isOver ? 'drop over' : 'drop'}>
       <p>Drop files and folders here, or</p>

@@ -151,7 +151,7 @@ interface RowsProps {
 function Rows({ rows, boxes, isFiltered, sort, onSort, onChanged }: RowsProps) {
   const now = useNow()
   if (rows.length === 0) {
-    return html`<p class="empty">${isFiltered ? 'No pins match these filters.' : 'No pins yet. Drop a file above.'}</p>`
+    return html`<p class="empty">${isFiltered ? 'No pins match these filters.' : 'No pins yet. Drop a file on this page.'}</p>`
   }
   return html`<table class="pins">
     <thead>

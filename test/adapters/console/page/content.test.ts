@@ -170,6 +170,7 @@ describe('content in the console', inBrowser, () => {
   test('pins by CID with live status, and shows why a pin failed', () =>
     signedIn(async ({ page, server }) => {
       const cid = await keep(server, 'here already', 'here')
+      await page.getByRole('button', { name: 'Pin by CID' }).click()
       await page.getByLabel('CID', { exact: true }).fill('not a CID')
       await page.getByRole('button', { name: 'Pin', exact: true }).click()
       await page.getByRole('alert').waitFor()

@@ -91,6 +91,7 @@ describe('every task of the console by keyboard alone', { ...inBrowser, timeout:
         await keys.use('Clear')
         await page.getByRole('region', { name: 'Uploads' }).waitFor({ state: 'detached' })
         const cid = await keep(server, 'here already', 'here.txt')
+        await keys.use('Pin by CID')
         await keys.fill('CID', cid)
         await keys.fill('Name', 'by its CID')
         await keys.use('Pin')

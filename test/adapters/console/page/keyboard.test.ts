@@ -29,7 +29,7 @@ describe('the keyboard in the console', inBrowser, () => {
       expect(await page.getByLabel('Search').inputValue()).toBe('one?')
       await page.getByRole('heading', { name: 'Content' }).click()
       await press(page, 'u')
-      expect(await focused(page)).toBe('Choose files')
+      await expect.poll(() => focused(page)).toBe('Choose files')
     }))
 
   test('begins at the content of a new view, before the next key', () =>

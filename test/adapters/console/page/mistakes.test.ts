@@ -18,7 +18,7 @@ const account = (typed: Form['typed']): Form => {
 
 /** Mistakes in forms, the words that name the fault, and those that name the remedy. */
 const MISTAKES: ReadonlyArray<readonly [what: string, form: Form, fault: string, remedy: string]> = [
-  ['no CID', { hash: '/', typed: { CID: 'readme' }, sends: 'Pin' }, 'CID', 'such as bafy… or Qm…'],
+  ['no CID', { hash: '/', opens: 'Pin by CID', typed: { CID: 'readme' }, sends: 'Pin' }, 'CID', 'such as bafy… or Qm…'],
   [
     'a private URL',
     { hash: '/', typed: { 'From a URL': 'https://127.0.0.1/' }, sends: 'Upload' },

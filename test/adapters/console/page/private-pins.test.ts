@@ -23,6 +23,8 @@ describe('private pins in the console', inBrowser, () => {
       await keep(server, 'open', 'open.txt')
       await page.reload()
       await fillInKey(page, server.key)
+      // The card is folded, because the account has a pin.
+      await page.getByRole('button', { name: 'Add', exact: true }).click()
       const add = page.getByRole('region', { name: 'Add files' })
       expect(await add.getByLabel('Readers').inputValue()).toBe('public')
       await add.getByLabel('Readers').selectOption('Only this account')

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { cidIn } from '../../../../adapters/console/page/content/pin-form.ts'
+import { cidIn } from '../../../../adapters/console/page/content/pin-dialog.ts'
 import { parseRoute, routeTo } from '../../../../adapters/console/page/page-route.ts'
 import {
   formatAge,

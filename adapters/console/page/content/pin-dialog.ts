@@ -2,11 +2,13 @@ import { useState } from 'preact/hooks'
 import { html } from '../markup.ts'
 import { routeTo } from '../page-route.ts'
 import { useSession } from '../session.ts'
+import { Dialog } from '../widgets/dialog.ts'
 import { FieldProblem, InputField, submitting } from '../widgets/field.ts'
 import { useAction } from '../widgets/use-load.ts'
 import { ANYWHERE, ReadersField, TargetFields, targetOptions } from './target-fields.ts'
 
-export function PinForm() {
+/** Pins content that the network or this node has. */
+export function PinDialog({ onClose }: { onClose: () => void }) {
   const { client } = useSession()
   const [cid, setCid] = useState('')
   const [name, setName] = useState('')
@@ -25,8 +27,7 @@ export function PinForm() {
       location.hash = routeTo(['pin', pin.cid], { cluster: pin.clusterId })
     }),
   )
-  return html`<section class="card" aria-labelledby="pin-title">
-    <h2 id="pin-title">Pin by CID</h2>
+  return html`<${Dialog} title="Pin by CID" onClose=${onClose}>
     <form onSubmit=${submit}>
       <${InputField} label="CID" value=${cid} onInput=${setCid} input=${{ required: true, spellcheck: false, autocomplete: 'off' }}
         hint="CID or ipfs:// address of content on the network." />
@@ -39,9 +40,12 @@ export function PinForm() {
           hint="Multiaddrs of peers, or URLs of gateways, separated by spaces. Optional." />
       </details>
       <${FieldProblem} text=${error} />
-      <button class="primary" disabled=${isBusy}>${isBusy ? 'Asking…' : 'Pin'}</button>
+      <div class="buttons">
+        <button type="button" onClick=${onClose}>Cancel</button>
+        <button class="primary" disabled=${isBusy}>${isBusy ? 'Asking…' : 'Pin'}</button>
+      </div>
     </form>
-  </section>`
+  </${Dialog}>`
 }
 
 /** Finds the CID in what the user pasted, such as `ipfs://CID` or `https://gateway.example/ipfs/CID/`. */
