@@ -508,7 +508,7 @@ export const accessPromises: readonly KeptPromise[] = [
     file: 'src/catalogue/rules/key-rules.ts',
     find: ' AND (parent_id IS NULL OR NOT ${IS_OF_CONSOLE})',
     replace: '',
-    test: { file: 'test/catalogue/access.test.ts', name: 'counts the console keys of each key apart' },
+    test: { file: 'test/catalogue/access.test.ts', name: 'counts the console keys of each key' },
   },
   {
     promise: 'each key keeps at most sixteen tabs signed in',
@@ -522,14 +522,14 @@ export const accessPromises: readonly KeptPromise[] = [
     file: 'src/catalogue/rules/key-rules.ts',
     find: 'parentId !== null && isConsoleKey(added)',
     replace: "parentId === ''",
-    test: { file: 'test/catalogue/access.test.ts', name: 'counts the console keys of each key apart' },
+    test: { file: 'test/catalogue/access.test.ts', name: 'counts the console keys of each key' },
   },
   {
     promise: 'the end of all sign-ins of a key ends no other key',
     file: 'src/catalogue/rules/key-rules.ts',
     find: ' AND parent_id = :parentId AND ${IS_OF_CONSOLE}',
     replace: " AND COALESCE(:parentId, '') <> ''",
-    test: { file: 'test/catalogue/access.test.ts', name: 'counts the console keys of each key apart' },
+    test: { file: 'test/catalogue/access.test.ts', name: 'counts the console keys of each key' },
   },
   {
     promise: 'a kept sign-in ends all sign-ins of its key',
