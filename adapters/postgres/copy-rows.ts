@@ -10,14 +10,15 @@ export const LOCK_COPIES = `
   ORDER BY node FOR UPDATE`
 
 /**
- * Returns an SQL condition: a node that can take over a record has a copy of its content.
+ * Returns an SQL condition: a node that can take over a record has a copy of its content. For an `EXISTS`, the planner
+ * could read all copies once.
  *
  * @param table the table of the record
  */
-export const hasCopy = (table: 'records' | 'removed_records'): string => `EXISTS (
-  SELECT 1 FROM copies JOIN nodes ON nodes.name = copies.node AND nodes.state IN ('active', 'retiring')
+export const hasCopy = (table: 'records' | 'removed_records'): string => `COALESCE((
+  SELECT TRUE FROM copies JOIN nodes ON nodes.name = copies.node AND nodes.state IN ('active', 'retiring')
   WHERE copies.multihash = ${table}.multihash AND copies.codec = ${table}.codec AND copies.owner = ${table}.owner
-    AND copies.state IN ('have', 'surplus', 'going'))`
+    AND copies.state IN ('have', 'surplus', 'going') LIMIT 1), FALSE)`
 
 /** Decides again about the copies of contents. */
 export const FOLLOW_COPIES = `

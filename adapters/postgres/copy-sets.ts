@@ -34,7 +34,7 @@ const REMOVED_TRIGGERS = ['removed_records_copies_delete', 'removed_records_copi
 /** Finds whether a cluster has records of a root. No other query has the condition, so no other uses the index. */
 const INDEX = 'records_by_cluster'
 const CREATE_INDEX = `CREATE INDEX CONCURRENTLY IF NOT EXISTS ${INDEX} ON records (root_id, cluster_id) WHERE root_id > 0`
-const IS_BROKEN = `SELECT 1 FROM pg_index WHERE indexrelid = to_regclass('${INDEX}') AND NOT indisvalid`
+const IS_BROKEN = 'SELECT 1 FROM pg_index WHERE indexrelid = to_regclass($1) AND NOT indisvalid'
 const IS_FOLLOWED = `SELECT 1 FROM pg_trigger WHERE tgname = 'records_copies_insert' AND tgenabled <> 'D'
   AND tgrelid = to_regclass('records')`
 
@@ -46,7 +46,8 @@ export async function prepareCopies(url: string): Promise<void> {
   const database = await Postgres.open({ url, connections: 1, answerMs: null })
   try {
     // A kill during the creation leaves an index that no query uses.
-    if ((await database.reading.first(IS_BROKEN)) !== undefined) await database.writeRows(`DROP INDEX ${INDEX}`, [])
+    if ((await database.reading.first(IS_BROKEN, [INDEX])) !== undefined)
+      await database.writeRows(`DROP INDEX ${INDEX}`, [])
     await database.writeRows(CREATE_INDEX, [])
   } finally {
     await database.close()

@@ -318,7 +318,7 @@ test('accounts and keys are created, changed and listed', async () => {
   const closed = await run('account', 'set-visibility', '--account', account.id, '--visibility', 'private')
   expect(closed).toEqual({ ...moved, defaultVisibility: 'private' })
   const wrong = ['account', 'set-visibility', '--account', account.id, '--visibility', 'secret', '--data-dir', dataDir]
-  expect(await runHoldfast(wrong)).toMatchObject({ code: 1, stderr: expect.stringContaining('must be "public"') })
+  expect(await runHoldfast(wrong)).toMatchObject({ code: 2, stderr: expect.stringContaining('must be "public"') })
 
   const scopes = ['--scopes', 'files:delete,files:read']
   const made = await run('key', 'create', '--account', 'A@EXAMPLE.org', '--name', 'ci', ...scopes)

@@ -155,7 +155,7 @@ async function copied(database: Postgres): Promise<void> {
         await copies?.take(due, { backendId: 0, stagedRootId: await node.stage(0), dag: { ...SIZES, ...DAG } })
       }
       await copies?.promote()
-      await database.command("UPDATE copies SET state = 'surplus', node = 'there', run = 'before'")
+      await database.command("UPDATE copies SET state = 'surplus', node = 'there', run = 'before' WHERE node = 'there'")
       await copies?.compare()
       await database.command('DELETE FROM copy_sets')
       await database.command("UPDATE nodes SET copy_sets = '{}'")

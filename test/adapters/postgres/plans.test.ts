@@ -61,6 +61,8 @@ const SEED = `
   INSERT INTO recovery_codes SELECT 'a' || n % 20000, decode(md5(n::text), 'hex') FROM generate_series(1, 40000) n;
   INSERT INTO roots (backend_id, codec, multihash, content_size, dag_size, blocks, charge, file_count)
     SELECT 0, 85, decode(md5(n::text), 'hex'), 1, 1, 1, 512, 1 FROM generate_series(1, 100000) n;
+  INSERT INTO roots (backend_id, codec, multihash, content_size, dag_size, blocks, charge, file_count, owner)
+    SELECT 0, 85, decode(md5('p' || n), 'hex'), 1, 1, 1, 512, 0, n % 2000 + 1 FROM generate_series(1, 20000) n;
   INSERT INTO root_files SELECT n / 100, n % 100, 'f' || n, 85, decode(md5(n::text), 'hex'), 1
     FROM generate_series(1, 40000) n;
   INSERT INTO roots_gone SELECT n FROM generate_series(1, 20000) n;
@@ -125,6 +127,7 @@ const SMALL = [
   'copy_walk',
   'revisions',
   'pg_database',
+  'pg_trigger',
 ]
 
 /** Statements that may read a whole table, and why. */
@@ -148,6 +151,7 @@ const WHOLE: ReadonlyArray<[statement: RegExp, why: string]> = [
   [/AS taker, COUNT\(\*\) AS count/, 'counts offers by node, for the owner'],
   [/^\s*SELECT MAX\(nodes.name\) AS name, 1/, 'the wanted copies by a partial index, for the owner'],
   [/^\s*SELECT node AS name, COUNT|AS number, SUM\(dag_size\)/, 'counts by node, for the owner'],
+  [/^SELECT id, url FROM nodes\s+WHERE url LIKE/, 'finds the first private root by a partial index, at the start'],
   [/^SELECT 'accounts' AS kind/, 'totals of all accounts, for the owner'],
 ]
 
