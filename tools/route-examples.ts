@@ -134,6 +134,7 @@ export const EXAMPLES: readonly Example[] = [
   KEY,
   api('POST /tokens/revoke', { json: () => ({ name: 'ci' }) }),
   api('POST /tokens/console'),
+  api('DELETE /tokens/console'),
   // feature: webhooks
   api('POST /webhooks', { json: () => ({ url: 'https://app.example.org/pins' }), keep: { webhook: 'id' } }),
   api('GET /webhooks'),

@@ -24,7 +24,7 @@ const PATH_IDS = [
 /** Codes of a second factor, as opposed to error codes. */
 const SECOND_FACTOR = /^\d{6}$|^\w{4}(-\w{4}){3}$/
 /** Name of the key that keeps a sign-in at the console. */
-const CONSOLE_KEY = /^console-[0-9a-f]+$/
+const CONSOLE_KEY = /^console-[0-9a-f-]+$/
 const JOB_ENDS = ['pin:removed', 'pin:created'] as const // feature: bulk
 const LONGEST_TEXT = 90
 const MOST_ITEMS = 2
