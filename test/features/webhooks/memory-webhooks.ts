@@ -1,7 +1,7 @@
-import type { RecordRow } from '../../../src/catalogue/index.ts'
 import {
   type DeliveryRow,
   ENDED_DELIVERIES_KEPT,
+  type RecordRow,
   type WebhookRow,
   type WebhookStore,
 } from '../../../src/catalogue/index.ts'
