@@ -106,6 +106,12 @@ export const auditConfig = {
 /** Start of the audits' clocks, in milliseconds since the epoch. */
 export const AUDITS_BEGIN = Date.UTC(2026, 0, 15, 12)
 
+/** Starts an engine as the audits expect it. The caller stops it. */
+export function auditEngine(dataDir: string, clock: AuditClock, options: Partial<EngineOptions> = {}): Promise<Engine> {
+  const directory = newDirectory(dataDir)
+  return createEngine({ ...serverAdapters, dataDir: directory, clock, ...auditConfig, ...auditSignIn, ...options })
+}
+
 /** Starts an engine behind a host. The caller closes it, which deletes its data directory. */
 export async function openWorld(
   host: Host,
@@ -113,14 +119,7 @@ export async function openWorld(
   clock = new AuditClock(AUDITS_BEGIN),
 ): Promise<World & { close(): Promise<void> }> {
   const dataDir = options.dataDir ?? (await mkdtemp(join(tmpdir(), 'holdfast-audit-')))
-  const engine = await createEngine({
-    ...serverAdapters,
-    dataDir: newDirectory(dataDir),
-    clock,
-    ...auditConfig,
-    ...auditSignIn,
-    ...options,
-  })
+  const engine = await auditEngine(dataDir, clock, options)
   const { client, close } = await host.serve(engine)
   return {
     ...worldOf(engine, client, clock),

@@ -2,14 +2,10 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { registerHooks } from 'node:module'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { serverAdapters } from '../../adapters/cli/server-adapters.ts'
-import { createEngine } from '../../src/index.ts'
 import { loadHandlers } from '../../src/wiring/loaded-handlers.ts'
 import { audits } from '../contract/audits.ts'
-import { AUDITS_BEGIN, AuditClock, auditConfig, hosts, worldOf } from '../contract/hosts.ts'
-import { auditSignIn } from '../contract/trusting-provider.ts'
+import { AUDITS_BEGIN, AuditClock, auditEngine, hosts, worldOf } from '../contract/hosts.ts'
 import { LOADED } from './loaded-files.ts'
-import { newDirectory } from './new-database.ts'
 
 /**
  * Loads an engine as the server does, then runs the contract's audits over HTTP. Prints, as JSON, the number of audits
@@ -25,13 +21,7 @@ registerHooks({
 
 const dataDir = await mkdtemp(join(tmpdir(), 'holdfast-audited-'))
 const clock = new AuditClock(AUDITS_BEGIN)
-const engine = await createEngine({
-  ...serverAdapters,
-  dataDir: newDirectory(dataDir),
-  clock,
-  ...auditConfig,
-  ...auditSignIn,
-})
+const engine = await auditEngine(dataDir, clock)
 await loadHandlers(engine.api, engine.gateway, engine.ownGateway)
 const host = hosts.find(({ name }) => name === 'node:http')
 if (host === undefined) throw new Error('no host serves over HTTP')

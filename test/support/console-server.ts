@@ -91,3 +91,14 @@ export async function fillInKey(page: Page, key: string): Promise<void> {
   await page.getByRole('button', { name: 'Sign in' }).click()
   await page.getByRole('button', { name: 'Sign out' }).waitFor()
 }
+
+/** Signs the owner of a console's node in. The account must have the password. */
+export async function signInByPassword(page: Page, server: ConsoleServer, password: string): Promise<void> {
+  const { email } = await server.engine.accounts.get(server.owner)
+  await page.goto(`${server.origin}/console/`)
+  await page.getByRole('tab', { name: 'Password' }).click()
+  await page.getByLabel('Email').fill(email)
+  await page.getByLabel('Password', { exact: true }).fill(password)
+  await page.getByRole('button', { name: 'Sign in' }).click()
+  await page.getByRole('button', { name: 'Sign out' }).waitFor()
+}

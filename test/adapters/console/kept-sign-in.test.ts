@@ -4,7 +4,13 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { HoldfastClient } from '../../../adapters/client/index.ts'
 import { type DirectoryEntry, type EngineOptions, SCOPES } from '../../../src/index.ts'
 import { inBrowser, launchBrowser } from '../../support/browser.ts'
-import { type ConsoleServer, fillInKey, signInByKey, withConsole } from '../../support/console-server.ts'
+import {
+  type ConsoleServer,
+  fillInKey,
+  signInByKey,
+  signInByPassword,
+  withConsole,
+} from '../../support/console-server.ts'
 
 const CID = 'bafybeigdyrzt5sfp7udm7hu76uh7y26nf3efuylqabf3oclgtqy55fbzdi'
 /** Everything that a page of the console's origin can read. */
@@ -42,15 +48,6 @@ describe('a kept sign-in', inBrowser, () => {
 
   const stored = async (page: Page): Promise<string> => String(await page.evaluate(STORED))
   const tokenOf = async (page: Page): Promise<string> => (/hf_\w+/.exec(await stored(page)) ?? [''])[0]
-  const signInByPassword = async (page: Page, server: ConsoleServer): Promise<void> => {
-    const { email } = await server.engine.accounts.get(server.owner)
-    await page.goto(`${server.origin}/console/`)
-    await page.getByRole('tab', { name: 'Password' }).click()
-    await page.getByLabel('Email').fill(email)
-    await page.getByLabel('Password', { exact: true }).fill(PASSWORD)
-    await page.getByRole('button', { name: 'Sign in' }).click()
-    await signOut(page).waitFor()
-  }
   const signOut = (page: Page) => page.getByRole('button', { name: 'Sign out' })
   const atDoor = (page: Page) => page.getByRole('tab', { name: 'API key' }).waitFor()
 
@@ -81,7 +78,7 @@ describe('a kept sign-in', inBrowser, () => {
   test('with a password is the session, which a sign-out ends', () =>
     visited(async ({ server, page }) => {
       await server.engine.accounts.setPassword(server.owner, PASSWORD)
-      await signInByPassword(page, server)
+      await signInByPassword(page, server, PASSWORD)
       expect(await stored(page)).not.toContain(PASSWORD)
       await page.reload()
       await signOut(page).waitFor()
@@ -127,7 +124,7 @@ describe('a kept sign-in', inBrowser, () => {
     visited(async ({ server, context, page }) => {
       await server.engine.accounts.setPassword(server.owner, PASSWORD)
       const other = await context.newPage()
-      for (const each of [page, other]) await signInByPassword(each, server)
+      for (const each of [page, other]) await signInByPassword(each, server, PASSWORD)
       await page.goto(`${server.origin}/console/#/account/security`)
       await page.getByRole('button', { name: 'End all sign-ins' }).click()
       await atDoor(page)

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { oidc } from '../../../adapters/oidc/index.ts'
 import type { EngineOptions } from '../../../src/index.ts'
 import { inBrowser, launchBrowser } from '../../support/browser.ts'
-import { type ConsoleServer, signInByKey, withConsole } from '../../support/console-server.ts'
+import { type ConsoleServer, signInByKey, signInByPassword, withConsole } from '../../support/console-server.ts'
 import { expectGoodLooks } from '../../support/looks.ts'
 import { ManualClock } from '../../support/manual-clock.ts'
 import { CLIENT_ID, CLIENT_SECRET, TestProvider } from '../../support/oidc-provider.ts'
@@ -86,13 +86,7 @@ describe('a kept sign-in that is 15 minutes old', inBrowser, () => {
   test('asks for the password, and makes an account', () =>
     visited(async ({ server, page, clock }) => {
       await server.engine.accounts.setPassword(server.owner, PASSWORD)
-      const { email } = await server.engine.accounts.get(server.owner)
-      await page.goto(`${server.origin}/console/`)
-      await page.getByRole('tab', { name: 'Password' }).click()
-      await page.getByLabel('Email').fill(email)
-      await page.getByLabel('Password', { exact: true }).fill(PASSWORD)
-      await page.getByRole('button', { name: 'Sign in' }).click()
-      await page.getByRole('button', { name: 'Sign out' }).waitFor()
+      await signInByPassword(page, server, PASSWORD)
       clock.advance(16 * 60_000)
       await page.goto(`${server.origin}/console/#/owner/accounts`)
       await page.getByRole('button', { name: 'New account' }).click()

@@ -4,6 +4,7 @@ import type { HoldfastClient, Status } from '../../../client/index.ts'
 import { html } from '../markup.ts'
 import { useSession } from '../session.ts'
 import { FieldProblem } from '../widgets/field.ts'
+import { saveAs } from '../widgets/save-as.ts'
 import { useAction, useLoad } from '../widgets/use-load.ts'
 import { PinFiles } from './pin-files.ts'
 import { MOST_BYTES, previewKind } from './preview.ts'
@@ -13,7 +14,12 @@ export function OwnContents({ status: { cid, name, type } }: { status: Status })
   const { client } = useSession()
   const { run, isBusy, error } = useAction()
   const save = (place: string, path: string) =>
-    run(async () => saveAs(await new Response((await client.content.file(place)).stream).blob(), path))
+    run(async () =>
+      saveAs(
+        await new Response((await client.content.file(place)).stream).blob(),
+        path.slice(path.lastIndexOf('/') + 1),
+      ),
+    )
   if (type === 'directory') {
     const saveTar = () =>
       run(async () => saveAs(await new Response(await client.content.archive(cid, 'tar')).blob(), `${name}.tar`))
@@ -72,11 +78,4 @@ function useBlobUrl(blob: Blob | null): string | null {
     return () => URL.revokeObjectURL(made)
   }, [blob])
   return url
-}
-
-function saveAs(blob: Blob, path: string): void {
-  const url = URL.createObjectURL(blob)
-  Object.assign(document.createElement('a'), { href: url, download: path.slice(path.lastIndexOf('/') + 1) }).click()
-  // A revoked address ends a download that has only begun.
-  setTimeout(() => URL.revokeObjectURL(url), 60_000)
 }

@@ -4,6 +4,7 @@ import { html } from '../markup.ts'
 import { useSession } from '../session.ts'
 import { useAfterPages } from '../widgets/after-pages.ts'
 import { Choice, FieldProblem, InputField, submitting } from '../widgets/field.ts'
+import { saveAs } from '../widgets/save-as.ts'
 import { formatAge, formatInstant, instantIn, plural } from '../widgets/shown-values.ts'
 import { useAction, useLoad } from '../widgets/use-load.ts'
 import { useNow } from '../widgets/use-now.ts'
@@ -129,12 +130,7 @@ function Exports({ filter }: { filter: AuditFilter }) {
     void run(async () => {
       const pieces: BlobPart[] = []
       for await (const piece of client.owner.exportAudit(format, filter)) pieces.push(new Uint8Array(piece))
-      const link = document.createElement('a')
-      link.href = URL.createObjectURL(new Blob(pieces))
-      link.download = `audit.${format}`
-      link.click()
-      // The browser has begun the download by then.
-      setTimeout(() => URL.revokeObjectURL(link.href), 60_000)
+      saveAs(new Blob(pieces), `audit.${format}`)
     })
   return html`${FORMATS.map(
     format =>
