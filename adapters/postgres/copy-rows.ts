@@ -4,6 +4,12 @@ import type { SqlParam } from './sql.ts'
 /** Chooses again where copies are wanted, because a node ends. */
 export const WALK_AGAIN = 'UPDATE copy_walk SET place = 0'
 
+const rootsOf = (owner: string): string => `
+  SELECT id, backend_id FROM roots WHERE multihash = $1 AND codec = $2 AND ${owner}`
+
+/** The roots of a content. A planner that saw both owners in one condition could use no index of roots. */
+export const ROOTS_OF_CONTENT = `${rootsOf('owner = 0 AND $3 = 0')} UNION ALL ${rootsOf('owner <> 0 AND owner = $3')}`
+
 /** Locks the copies of a content in one order. */
 export const LOCK_COPIES = `
   SELECT id, state, hold_id AS "holdId" FROM copies WHERE multihash = $1 AND codec = $2 AND owner = $3

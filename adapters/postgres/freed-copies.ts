@@ -3,7 +3,7 @@ import { isSpared } from '../../src/catalogue/rules/copy-rules.ts'
 import type { OwnedDag } from '../../src/ledger/whole-dag.ts'
 import { NODE_NUMBER } from './backends.ts'
 import type { ContentParts } from './content-change.ts'
-import { contentParams, FOLLOW_COPIES, LOCK_COPIES } from './copy-rows.ts'
+import { contentParams, FOLLOW_COPIES, LOCK_COPIES, ROOTS_OF_CONTENT } from './copy-rows.ts'
 import { IS_GIVEN_UP } from './node-states.ts'
 import { NEWEST_SET_BACK } from './schema-set-backs.ts'
 import type { Sql } from './sql.ts'
@@ -16,14 +16,12 @@ const SURPLUS = `
   SELECT id, multihash, codec, owner FROM copies
   WHERE node = $1 AND state IN ('surplus', 'going') AND due_at <= $2 ORDER BY id LIMIT $3`
 const SET_STATE = 'UPDATE copies SET state = $2, due_at = $3, since = clock_timestamp() WHERE id = $1'
-const rootsOf = (owner: string): string => `
-  SELECT id, backend_id FROM roots WHERE multihash = $1 AND codec = $2 AND ${owner}`
 /**
  * The places that count: roots by the hold of one of their records, and compared copies. Their nodes have compared them
  * with their ledgers in the current run, and since the newest set-back.
  */
 const PLACES = `
-  WITH kept AS (${rootsOf('owner = 0 AND $3 = 0')} UNION ALL ${rootsOf('owner <> 0 AND owner = $3')})
+  WITH kept AS (${ROOTS_OF_CONTENT})
   SELECT nodes.name, nodes.id AS node, nodes.run,
     (SELECT hold_id FROM records WHERE root_id = kept.id AND hold_id IS NOT NULL ORDER BY id LIMIT 1) AS hold
   FROM kept JOIN nodes ON nodes.number = kept.${NODE_NUMBER} AND nodes.state = 'active'
@@ -33,7 +31,7 @@ const PLACES = `
     AND copies.run = nodes.run || ' ' || COALESCE((${NEWEST_SET_BACK}), '')`
 /** The sets of the content, with those of their nodes that can keep it. */
 const SETS = `
-  WITH kept AS (${rootsOf('owner = 0 AND $3 = 0')} UNION ALL ${rootsOf('owner <> 0 AND owner = $3')})
+  WITH kept AS (${ROOTS_OF_CONTENT})
   SELECT copies, ARRAY(SELECT id FROM nodes WHERE id = ANY(s.nodes) AND state = 'active') AS nodes FROM copy_sets s
   WHERE EXISTS (
     SELECT 1 FROM kept JOIN records ON root_id = kept.id AND root_id > 0 WHERE records.cluster_id = s.cluster_id)`

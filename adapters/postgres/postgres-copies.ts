@@ -2,7 +2,7 @@ import type { Copies, DueCopy, FreedCopies } from '../../src/catalogue/copies.ts
 import type { OwnedDag } from '../../src/ledger/whole-dag.ts'
 import { NODE_NUMBER } from './backends.ts'
 import type { ContentParts } from './content-change.ts'
-import { contentParams, FOLLOW_COPIES, LOCK_COPIES } from './copy-rows.ts'
+import { contentParams, FOLLOW_COPIES, LOCK_COPIES, ROOTS_OF_CONTENT } from './copy-rows.ts'
 import { wantSets } from './copy-sets.ts'
 import { PostgresFreedCopies } from './freed-copies.ts'
 import { moveRecords } from './moved-records.ts'
@@ -43,12 +43,9 @@ const DUE = `
   WHERE ${IS_DUE} AND due_at <= $2 ORDER BY due_at, id LIMIT $3`
 const NEXT_DUE = `SELECT due_at AS at FROM copies WHERE ${IS_DUE} ORDER BY due_at LIMIT 1`
 const RETRY = `UPDATE copies SET due_at = $3, attempts = $4, last_error = $5 WHERE id = $2 AND ${IS_DUE}`
-/** A planner that saw both owners in one condition could use no index of roots. */
-const rootsOf = (owner: string): string => `
-  SELECT id, backend_id FROM roots WHERE multihash = $1 AND codec = $2 AND ${owner}`
 const SOURCES = `
   SELECT DISTINCT nodes.id FROM (
-    ${rootsOf('owner = 0 AND $3 = 0')} UNION ALL ${rootsOf('owner <> 0 AND owner = $3')}) AS kept
+    ${ROOTS_OF_CONTENT}) AS kept
   JOIN nodes ON nodes.number = kept.${NODE_NUMBER}
   WHERE nodes.name <> $4 AND nodes.id IS NOT NULL AND nodes.state IN ('active', 'retiring')
     AND EXISTS (SELECT 1 FROM holds WHERE holds.root_id = kept.id AND holds.state <> 'void')`
