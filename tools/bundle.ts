@@ -21,10 +21,10 @@ const ENTRIES = {
   'reader-thread': 'adapters/node-http/reader-thread.ts',
 }
 /**
- * Native modules, or the dependency that contains one. The API of OpenTelemetry hides its SDK from another copy of a
- * newer version, so the server must load the installed one.
+ * Native modules. The API of OpenTelemetry hides its SDK from another copy of a newer version, so the server must load
+ * the installed one.
  */
-const OUTSIDE = [/^better-sqlite3$/, /^datastore-level$/, /^@opentelemetry\/api$/]
+const OUTSIDE = [/^better-sqlite3$/, /^classic-level$/, /^@opentelemetry\/api$/]
 
 const input = Object.fromEntries(Object.entries(ENTRIES).map(([name, path]) => [name, join(ROOT, path)]))
 const bundle = await rolldown({ input, external: OUTSIDE, platform: 'node', logLevel: 'warn' })
@@ -32,7 +32,8 @@ const { output } = await bundle.write({
   dir: OUT,
   format: 'esm',
   entryFileNames: '[name].js',
-  chunkFileNames: '[name]-[hash].js',
+  // Node looks for no package.json beside files of this kind, and there are many.
+  chunkFileNames: '[name]-[hash].mjs',
   minify: false,
 })
 await bundle.close()

@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
+import { bytesOfText, textOfBytes, textOfUri } from '../../../src/domain/byte-text.ts'
 import { escapeHtml, hrefOf } from '../../../src/gateway/pages/html.ts'
 
 const anything = fc.oneof(
@@ -36,7 +37,7 @@ test('a link leads to the name below the page', () => {
         expect(url.origin).toBe(page.origin)
         expect(url.search + url.hash).toBe('')
         expect(url.pathname.startsWith(page.pathname)).toBe(true)
-        expect(decodeURIComponent(url.pathname.slice(page.pathname.length))).toBe(name.toWellFormed())
+        expect(textOfUri(url.pathname.slice(page.pathname.length))).toBe(textOfBytes(bytesOfText(name.toWellFormed())))
         expect(hrefOf(name)).not.toMatch(/[<>"\s]/)
       },
     ),
