@@ -71,6 +71,13 @@ export interface NodeDirectory {
    */
   forget(id: string, options?: { isReplaced?: boolean | undefined }): Promise<void>
   /**
+   * Has other nodes copy what nodes have that stay away. They wait for this call while more than one node of a cluster with
+   * several copies is away.
+   * @throws HoldfastError `NOT_FOUND` for a node without copies; `CONFLICT` for a node that is up
+   * @example await engine.nodes.away(['b', 'c'])
+   */
+  away(ids: readonly string[]): Promise<void>
+  /**
    * Returns a page of the records whose content was lost with a node and is not complete again, by account.
    * @example const { rows } = await engine.nodes.lost({ after: null, limit: 100 })
    */

@@ -123,6 +123,10 @@ function engineOf(setup: Setup, modules: Modules): Engine {
           running()
           return fleetOf(fleetNodes).forget(id, { isReplaced })
         },
+        away: async ids => {
+          running()
+          await fleetOf(fleetNodes).confirmAway(ids)
+        },
         lost: async request => {
           running()
           return (await fleetNodes?.lost(request)) ?? { rows: [], next: null }

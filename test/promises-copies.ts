@@ -3,6 +3,10 @@ import { hasPostgres } from './support/postgres-server.ts'
 
 const copies = (name: string) => ({ file: 'test/adapters/postgres/copies.test.ts', name })
 const freed = (name: string) => ({ file: 'test/adapters/postgres/freed-copies.test.ts', name })
+const between = (name: string) => ({ file: 'test/adapters/fleet/copies.test.ts', name })
+const forwarding = (name: string) => ({ file: 'test/adapters/fleet/other-nodes.test.ts', name })
+const presence = (name: string) => ({ file: 'test/adapters/postgres/copy-presence.test.ts', name })
+const runner = (name: string) => ({ file: 'test/upkeep/copy-runner.test.ts', name })
 const schema = 'adapters/postgres/schema-copies.ts'
 
 const promises: readonly KeptPromise[] = [
@@ -23,8 +27,8 @@ const promises: readonly KeptPromise[] = [
   {
     promise: 'a set wants copies for the records of its cluster, whatever the root',
     file: schema,
-    find: 'WHERE r.cluster_id = s.cluster_id))',
-    replace: 'WHERE r.cluster_id = s.cluster_id AND r.id = (SELECT min(id) FROM records)))',
+    find: 'WHERE r.cluster_id = s.cluster_id)\n        --',
+    replace: 'WHERE r.cluster_id = s.cluster_id AND r.id = (SELECT min(id) FROM records))\n        --',
     test: copies('a record of another cluster wants the copies of its own cluster'),
   },
   {
@@ -102,10 +106,168 @@ const promises: readonly KeptPromise[] = [
     file: 'adapters/fleet/fleet-member.ts',
     find: '[id, ...places.map(place => place.id)]',
     replace: '[id]',
-    test: {
-      file: 'test/adapters/fleet/copies.test.ts',
-      name: 'a response goes on with another node when its node ends',
-    },
+    test: between('a response goes on with another node when its node ends'),
+  },
+  {
+    promise: 'an upload goes to the next node of its cluster while the first is away',
+    file: 'adapters/fleet/fleet-member.ts',
+    find: 'nodes.find(id => id === self || (up.has(id) && !away.has(id))) ?? first',
+    replace: 'first',
+    test: between('an upload goes to the next node while the first is away'),
+  },
+  {
+    promise: 'an answer says how many nodes have the content',
+    file: 'src/wiring/shown-copies.ts',
+    find: "nodesIn('have', 'surplus').length",
+    replace: 'wanted',
+    test: between('an upload goes to the next node while the first is away'),
+  },
+  {
+    promise: 'a record with one copy asks for no places',
+    file: 'src/wiring/shown-copies.ts',
+    find: 'if (wanted === 1 || member === null)',
+    replace: 'if (member === null)',
+    test: between('an upload goes to the next node while the first is away'),
+  },
+  {
+    promise: 'a request goes to the next node if one refuses it',
+    file: 'adapters/fleet/other-nodes.ts',
+    find: "if (isRead || !isHoldfastError(error, 'UNAVAILABLE')) throw",
+    replace: 'if (!isRead) throw',
+    test: forwarding('a request goes to the next node if one refuses it'),
+  },
+  {
+    promise: 'a body that was sent goes to no other node',
+    file: 'adapters/fleet/other-nodes.ts',
+    find: 'if (isRead || ',
+    replace: 'if (',
+    test: forwarding('a request whose body was sent goes to no other node'),
+  },
+  {
+    promise: 'nodes that disagree on which one is up keep an upload',
+    file: 'adapters/fleet/other-nodes.ts',
+    find: 'request.forwarded !== undefined && clusters.mayReceive(cluster)',
+    replace: 'request.forwarded !== undefined && cluster === undefined',
+    test: forwarding('a node of the cluster keeps what another node forwards'),
+  },
+  {
+    promise: 'a node learns of new content at most once in 50 ms',
+    file: 'adapters/fleet/node-copies.ts',
+    find: 'nodes.filter(node => !this.#waiting.has(node))',
+    replace: 'nodes',
+    test: { file: 'test/adapters/fleet/node-copies.test.ts', name: 'tells each node at most once in 50 ms' },
+  },
+  {
+    promise: 'the places of content are not shown from memory',
+    file: 'src/contract/records/status.ts',
+    find: ' || (peers ?? []).length > 0\n',
+    replace: '\n',
+    test: between('the nodes of content are listed, and not from memory'),
+  },
+  {
+    promise: 'the owner learns how many copies a node has in each state',
+    file: 'adapters/postgres/postgres-copies.ts',
+    find: "if (state !== 'have') states.have -= count",
+    replace: '',
+    test: copies('each place of content is known, and why it waits'),
+  },
+  {
+    promise: 'a node is away only if nobody who could have seen it did',
+    file: 'src/catalogue/rules/copy-rules.ts',
+    find: 'quiet.length === 1 && unbrokenMs >= after',
+    replace: 'quiet.length === 1',
+    test: { file: 'test/catalogue/rules/copy-rules.test.ts', name: 'is not away while nobody could have seen it' },
+  },
+  {
+    promise: 'an operator decides if several nodes are away',
+    file: 'src/catalogue/rules/copy-rules.ts',
+    find: 'quiet.length === 1 && unbrokenMs >= after',
+    replace: 'unbrokenMs >= after',
+    test: presence('two nodes that are away wait for an operator, who names them'),
+  },
+  {
+    promise: 'others copy what a node has that is away',
+    file: schema,
+    find: 'ORDER BY EXISTS (SELECT 1 FROM copy_absences a WHERE a.cluster_id = s.cluster_id AND a.node = n.name),',
+    replace: 'ORDER BY',
+    test: presence('another node copies what a node has that is away'),
+  },
+  {
+    promise: 'the copies of a node that is away stay as they are',
+    file: schema,
+    find: "UNION SELECT node FROM copies WHERE ${CONTENT} AND state IN ('have', 'damaged')",
+    replace: "UNION SELECT node FROM copies WHERE ${CONTENT} AND state IN ('damaged')",
+    test: presence('another node copies what a node has that is away'),
+  },
+  {
+    promise: 'a node that is often away does not have everything copied each time',
+    file: schema,
+    find: 'ELSE COALESCE((SELECT keep_until FROM copy_walk), 0) END',
+    replace: 'ELSE 0 END',
+    test: presence('copies made during an absence stay for a day'),
+  },
+  {
+    promise: 'surplus goes before its time if room is needed',
+    file: 'adapters/postgres/copy-presence.ts',
+    find: 'if (isFull) await this.#database.command(FREE_SURPLUS, [this.#node])\n      else if',
+    replace: 'if',
+    test: presence('copies made during an absence stay for a day'),
+  },
+  {
+    promise: 'a full node hands its copies on',
+    file: 'adapters/postgres/copy-presence.ts',
+    find: 'if (isFull) await this.#handOn()',
+    replace: '',
+    test: presence('a full node hands its copies on, and gets none'),
+  },
+  {
+    promise: 'a full node gets no further copy',
+    file: schema,
+    find: "n.is_full AND n.name <> ALL(primaries) AND COALESCE(c.state = 'wanted', TRUE),",
+    replace: '',
+    test: presence('a full node hands its copies on, and gets none'),
+  },
+  {
+    promise: 'copies of new content come before repairs',
+    file: schema,
+    find: "${on === 'INSERT'})",
+    replace: 'FALSE)',
+    test: presence('copies of new content come before those of a walk'),
+  },
+  {
+    promise: 'repairs wait while copies of new content fill their room',
+    file: 'src/upkeep/copy-runner.ts',
+    find: 'isFull() || this.#fresh.attempts.length >= AT_ONCE',
+    replace: 'isFull()',
+    test: runner('repairs wait while copies of new content fill their room'),
+  },
+  {
+    promise: 'repairs have a rate of contents',
+    file: 'src/upkeep/copy-runner.ts',
+    find: 'begin: signal => contents.take(1, signal)',
+    replace: 'begin: async () => undefined',
+    test: runner('repairs begin at the rate of contents'),
+  },
+  {
+    promise: 'repairs have a rate of bytes',
+    file: 'src/upkeep/copy-runner.ts',
+    find: '        await bytes.take(count, signal)\n',
+    replace: '',
+    test: runner('repairs read at the rate of bytes, and new content without'),
+  },
+  {
+    promise: 'copies never use the last room of uploads',
+    file: 'src/upkeep/copy-runner.ts',
+    find: 'const RESERVES = { full: 2, roomy: 3 }',
+    replace: 'const RESERVES = { full: 0, roomy: 0 }',
+    test: runner('copies leave twice the reserve of uploads free'),
+  },
+  {
+    promise: 'a copy that fills the disk ends',
+    file: 'src/upkeep/copy-runner.ts',
+    find: 'if (await lane.read(bytes.length, signal)) throw',
+    replace: 'if ((await lane.read(bytes.length, signal)) && false) throw',
+    test: runner('a copy ends when the disk has no more room'),
   },
   {
     promise: 'a silent node delays a block by a second',
@@ -199,10 +361,7 @@ const promises: readonly KeptPromise[] = [
     file: 'src/wiring/upkeep-work-module.ts',
     find: 'return member === null ? own : [',
     replace: 'return member !== null ? own : [',
-    test: {
-      file: 'test/adapters/fleet/copies.test.ts',
-      name: 'a copy repairs a damaged block, and the record stays pinned',
-    },
+    test: between('a copy repairs a damaged block, and the record stays pinned'),
   },
 ]
 

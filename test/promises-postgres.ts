@@ -681,8 +681,8 @@ const promises: readonly KeptPromise[] = [
   {
     promise: 'a status asks again for the peers of a pin while their node was away',
     file: 'src/contract/records/status.ts',
-    find: "status !== 'pinned' || isExternal)",
-    replace: "status !== 'pinned')",
+    find: "status !== 'pinned' || isExternal || ",
+    replace: "status !== 'pinned' || ",
     test: externalStatus('is the same on all nodes'),
   },
   {

@@ -418,7 +418,7 @@ export const visibilityPromises: readonly KeptPromise[] = [
   {
     promise: 'the node that keeps the content changes its visibility',
     file: 'src/pins/visibility-changes.ts',
-    find: '    if (node !== null) await member?.setOwner({ node, ...change })\n',
+    find: '      await member.setOwner({ node, ...change })\n',
     replace: '',
     test: { file: 'test/adapters/fleet/visibility.test.ts', name: 'ends begun responses on all nodes when its' },
   },

@@ -205,6 +205,7 @@ export const EXAMPLES: readonly Example[] = [
   admin('POST /visibility'),
   admin('GET /nodes'),
   admin('POST /nodes/:id/retire', { path: () => '/admin/v1/nodes/c/retire', json: () => ({ to: 'b' }) }),
+  admin('POST /nodes/away', { json: () => ({ nodes: ['b', 'c'] }) }),
   admin('POST /nodes/:id/forget', { path: () => '/admin/v1/nodes/c/forget', json: () => ({}) }),
   admin('GET /lost'),
   admin('GET /audit', { path: () => '/admin/v1/audit?limit=1' }),

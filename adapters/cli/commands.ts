@@ -52,6 +52,7 @@ export const COMMANDS: { readonly [Name in CommandName]: () => Promise<Command<N
   'node list': async () => (await import('./node-commands.ts')).listNodes,
   'node retire': async () => (await import('./node-commands.ts')).retireNode,
   'node forget': async () => (await import('./node-commands.ts')).forgetLostNode,
+  'node away': async () => (await import('./node-commands.ts')).confirmNodesAway,
   'node lost': async () => (await import('./node-commands.ts')).listLost,
   'account create': async () => (await import('./account-commands.ts')).createAccount,
   'visibility enable': async () => (await import('./node-commands.ts')).enablePrivate,

@@ -36,6 +36,14 @@ Refused while a process runs as the node. First set "node" of its clusters to ot
       ...OWNER_FLAGS,
     },
   },
+  'node away': {
+    about: 'Copy again what nodes have that stay away',
+    text: `Has other nodes copy what nodes have that stay away. If one node of a cluster with several copies is away, that begins
+by itself after "repairAfterSeconds". If more than one is away, it waits for this command. Refused for a node that is up.`,
+    examples: ['holdfast node away b c'],
+    words: { usage: 'ID...', what: 'the ids of nodes', min: 1, max: 32 },
+    flags: OWNER_FLAGS,
+  },
   'node lost': {
     about: 'List the records whose content was lost with a node',
     text: 'Lists the records whose content was lost with a node, by account, until their content is complete again.',

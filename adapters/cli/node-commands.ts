@@ -50,6 +50,15 @@ export function forgetLostNode(given: GivenTo<'node forget'>, env: Environment):
   })
 }
 
+/** Has other nodes copy what nodes have that stay away. */
+export function confirmNodesAway(given: GivenTo<'node away'>, env: Environment): Promise<void> {
+  return withOwnerNode(given, env, async ({ client, words, json }) => {
+    const noted = await client.request('POST', '/nodes/away', { json: { nodes: words } })
+    if (json) printJson(noted)
+    else print('other nodes copy what these nodes have; "holdfast node list" shows the progress')
+  })
+}
+
 /** Lets records be private in a database of an earlier version. */
 export function enablePrivate(given: GivenTo<'visibility enable'>, env: Environment): Promise<void> {
   return withOwnerNode(given, env, async ({ client, json }) => {

@@ -8,6 +8,7 @@ import type { FleetMember, FleetParts, FleetSystem } from '../../src/nodes/fleet
 import { receiveForwarded } from './forwarded.ts'
 import { NODE_BLOCKS_PATH, nodeBlocks } from './node-blocks.ts'
 import { openNodeClient } from './node-client.ts'
+import { CopyNews, NODE_COPIES_PATH, nodeCopies } from './node-copies.ts'
 import { holdsOnNode, NODE_HOLDS_PATH, nodeHolds } from './node-holds.ts'
 import { NODE_OWNERS_PATH, nodeOwners, setOwnerOnNode } from './node-owners.ts'
 import { NODE_PEERS_PATH, nodePeers, peersOnNode } from './node-peers.ts'
@@ -29,9 +30,13 @@ function memberOf(parts: FleetParts): FleetMember {
   const peers = nodePeers(parts.peersOf)
   const owners = nodeOwners(parts.setOwner)
   const holds = nodeHolds(parts)
+  const news = new CopyNews(sender, clock)
+  let onNews = (): void => undefined
+  const copies = nodeCopies(() => onNews())
   const readings = new NodeReadings()
   const runOf = async (id: string): Promise<string | null> => (await known()).find(node => node.id === id)?.run ?? null
   const ended = nodeReadings(readings, runOf)
+  const receiverOf: FleetMember['receiverOf'] = (cluster, away) => firstUp(parts, known, cluster, away)
   const others = async () => (await known()).filter(({ id, isThere }) => id !== self && isThere)
   const means = { sender, readings, known, others }
   return {
@@ -42,20 +47,27 @@ function memberOf(parts: FleetParts): FleetMember {
       return others.length === 0 ? null : { source: new BlocksOfNode(sourceOf(sender, clock, others)) }
     },
     peersOf: (node, cluster, dag) => peersOnNode(sender, clock, { node, cluster, dag }),
+    receiverOf,
     holdsOn: (node, ids) => holdsOnNode(sender, clock, node, ids),
     setOwner: change => setOwnerOnNode(sender, clock, change),
-    forwarding: newSlots => new ForwardingNodes({ clusters, sender, slots: newSlots(), handOvers: newSlots() }),
+    forwarding: newSlots =>
+      new ForwardingNodes({ clusters, receiverOf, sender, slots: newSlots(), handOvers: newSlots() }),
     receiving: (api, otherwise) => {
       const answer: ApiHandler = request => {
         if (request.path.startsWith(NODE_BLOCKS_PATH)) return blocks(request)
         if (request.path.startsWith(NODE_PEERS_PATH)) return peers(request)
         if (request.path.startsWith(NODE_OWNERS_PATH)) return owners(request)
         if (request.path === NODE_HOLDS_PATH) return holds(request)
+        if (request.path === NODE_COPIES_PATH) return copies(request)
         return request.path === NODE_READINGS_PATH ? ended(request) : api(request)
       }
       return receiveForwarded({ self, run, secret, now: () => clock.now() }, answer, otherwise)
     },
-    start: look => nodes.start(look),
+    announceCopies: others => news.tell(others),
+    start: (onBeat, onCopies) => {
+      onNews = onCopies ?? onNews
+      return nodes.start(onBeat)
+    },
     leave: () => nodes.leave(),
     hasOthers: async () => (await others().catch(() => [])).length > 0,
     readsEnded: async how => {
@@ -63,6 +75,7 @@ function memberOf(parts: FleetParts): FleetMember {
       await Promise.all(asked)
     },
     stop: async () => {
+      news.stop()
       await nodes.stop()
       await http.close()
     },
@@ -81,6 +94,21 @@ function lastKnown(nodes: FleetParts['nodes']): (isFresh?: boolean) => Promise<K
       return last
     }
   }
+}
+
+/** Without a node that is up, returns the first one. Asks nobody about a cluster that only one node may receive. */
+async function firstUp(
+  { clusters, self }: Pick<FleetParts, 'clusters' | 'self'>,
+  known: Means['known'],
+  clusterId: string,
+  away: ReadonlySet<string> = new Set(),
+): Promise<string | null> {
+  const nodes = clusters.nodesOf(clusterId)
+  const first = clusters.nodeOf(clusterId)
+  if (first === null || nodes.length < 2) return first
+  const up = new Set((await known()).flatMap(({ id, isThere, isLeaving }) => (isThere && !isLeaving ? id : [])))
+  const found = nodes.find(id => id === self || (up.has(id) && !away.has(id))) ?? first
+  return found === self ? null : found
 }
 
 type KnownNode = Awaited<ReturnType<FleetParts['nodes']['all']>>[number]

@@ -1,17 +1,19 @@
 import type { ClusterRegistry } from '../../src/clusters/cluster-registry.ts'
 import type { Slots } from '../../src/concurrency/slots/slots.ts'
 import { inUploadSlot } from '../../src/contract/uploads/upload-slot.ts'
-import { HoldfastError } from '../../src/domain/errors.ts'
+import { HoldfastError, isHoldfastError } from '../../src/domain/errors.ts'
 import type { ApiRequest, ApiResponse, Forwarded } from '../../src/http/api-messages.ts'
 import type { OtherNodes } from '../../src/http/pipeline.ts'
 import type { AuthenticatedContext, GoesTo, HandedOver } from '../../src/http/route.ts'
 import { StreamBody } from '../../src/http/stream-body.ts'
+import type { FleetMember } from '../../src/nodes/fleet-system.ts'
 import { targetOf } from './forwarded.ts'
 import type { FleetRequest, NodeSender } from './node-sender.ts'
-import { requestedCluster } from './requested-cluster.ts'
+import { requestedCluster, withWhole } from './requested-cluster.ts'
 
 export interface OtherNodesParts {
-  clusters: Pick<ClusterRegistry, 'nodeOf' | 'defaultCluster'>
+  clusters: Pick<ClusterRegistry, 'mayReceive' | 'defaultCluster'>
+  receiverOf: FleetMember['receiverOf']
   sender: Pick<NodeSender, 'send'>
   /** Slots for requests whose bodies are forwarded while they arrive. Each account has its own slots. */
   slots: Pick<Slots, 'enter'>
@@ -63,29 +65,60 @@ export class ForwardingNodes implements OtherNodes {
    */
   async answer(context: AuthenticatedContext, goesTo: GoesTo): Promise<ApiResponse | AuthenticatedContext> {
     const { principal, request } = context
-    const { clusters } = this.#parts
+    const { clusters, receiverOf } = this.#parts
     const requested = goesTo === 'cluster' ? await requestedCluster(context) : { cluster: undefined, request }
     const fixed = principal.credential.upload?.cluster
     const cluster = fixed ?? requested.cluster ?? principal.account.defaultCluster ?? clusters.defaultCluster
-    const node = clusters.nodeOf(cluster)
     const here = { ...context, request: requested.request }
+    // The nodes may disagree for a moment on which one is up.
+    const isTaken = request.forwarded !== undefined && clusters.mayReceive(cluster)
+    const node = isTaken ? null : await receiverOf(cluster)
+    if (isTaken && request.forwarded?.isDecided === true) return here
     if (node === null) return { ...here, handOver: form => this.#handOver(form, here) }
     if (request.forwarded !== undefined) throw clusterMismatch(request.forwarded, node)
-    return this.#pass(node, here)
+    const passed = await this.#pass(node, cluster, here)
+    if ('status' in passed) return passed
+    const kept = { ...here, request: passed.arrived === null ? here.request : withWhole(here.request, passed.arrived) }
+    return { ...kept, handOver: form => this.#handOver(form, kept) }
   }
 
-  #pass(node: string, context: AuthenticatedContext): Promise<ApiResponse> {
+  /**
+   * Sends a request to the next node of the cluster if one does not take it. Returns the unread request if the next one
+   * is this node.
+   */
+  #pass(
+    first: string,
+    cluster: string,
+    context: AuthenticatedContext,
+  ): Promise<ApiResponse | { arrived: Uint8Array | null }> {
     const { request } = context
-    return inUploadSlot(this.#parts.slots, context, async ({ body, arrived, signal }) => {
-      const answer = await this.#parts.sender.send(node, {
-        method: request.method,
-        target: targetOf(request),
-        headers: headersOf(request),
-        body: request.header('content-length') === '0' ? null : (arrived ?? body),
-        signal,
-        client: clientOf(context),
-      })
-      return { status: answer.status, headers: answer.headers, body: StreamBody.of(answer.body) }
+    const { receiverOf, sender, slots } = this.#parts
+    return inUploadSlot(slots, context, async ({ body, arrived, signal }) => {
+      let isRead = false
+      const noted = async function* (): AsyncGenerator<Uint8Array, void, undefined> {
+        isRead = true
+        yield* body
+      }
+      const away = new Set<string>()
+      for (let node: string | null = first; node !== null; ) {
+        try {
+          const answer = await sender.send(node, {
+            method: request.method,
+            target: targetOf(request),
+            headers: headersOf(request),
+            body: request.header('content-length') === '0' ? null : (arrived ?? noted()),
+            signal,
+            client: clientOf(context),
+          })
+          return { status: answer.status, headers: answer.headers, body: StreamBody.of(answer.body) }
+        } catch (error) {
+          if (isRead || !isHoldfastError(error, 'UNAVAILABLE')) throw error
+          away.add(node)
+          node = await receiverOf(cluster, away)
+          if (node !== null && away.has(node)) throw error
+        }
+      }
+      return { arrived }
     })
   }
 

@@ -31,6 +31,10 @@ class PeekedBody implements AsyncIterable<Uint8Array> {
   readonly start: Uint8Array
   readonly isWhole: boolean
 
+  static whole(bytes: Uint8Array): PeekedBody {
+    return new PeekedBody(bytes, true, emptyBody())
+  }
+
   private constructor(start: Uint8Array, isWhole: boolean, rest: AsyncIterator<Uint8Array>) {
     this.start = start
     this.isWhole = isWhole
@@ -90,6 +94,13 @@ function clusterInJson({ start, isWhole }: PeekedBody): string | undefined {
     return undefined
   }
 }
+
+/** Returns a request whose body was read already. */
+export function withWhole(request: ApiRequest, body: Uint8Array): ApiRequest {
+  return withBody(request, PeekedBody.whole(body))
+}
+
+async function* emptyBody(): AsyncGenerator<Uint8Array, void, undefined> {}
 
 /** Copies the request field by field: a spread would drop the getters and methods of an adapter's class. */
 function withBody(request: ApiRequest, body: PeekedBody): ApiRequest {

@@ -42,6 +42,15 @@ export function writeStats(out: Families, stats: EngineStats): void {
   }
   if (stats.announcements !== null) writeAnnouncements(out, stats.announcements)
   if (stats.clusters.length > 0) writeClusters(out, stats)
+  if (stats.copies !== null) {
+    out.gauge(
+      'holdfast_copies',
+      'Copies of content of other nodes, by state.',
+      by('state', stats.copies.states, n => n),
+    )
+    const since = 'Since when the oldest copy waits to be made or repaired; 0 if none does.'
+    out.gauge('holdfast_oldest_copy_timestamp_seconds', since, single((stats.copies.waitsSince ?? 0) / 1_000))
+  }
   if (stats.clockSkewMs === null) return
   const skew = 'Seconds by which the clock is ahead of the PostgreSQL database.'
   out.gauge('holdfast_clock_skew_seconds', skew, single(stats.clockSkewMs / 1_000))

@@ -24,7 +24,7 @@ const SETS = 'SELECT cluster_id AS "clusterId", nodes, copies FROM copy_sets ORD
 const WANT = `
   INSERT INTO copy_sets (cluster_id, nodes, copies) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING`
 const RESTART = `
-  INSERT INTO copy_walk (place, agreed) VALUES (0, $1) ON CONFLICT (one) DO UPDATE SET place = 0, agreed = $1`
+  INSERT INTO copy_walk (place, agreed) VALUES (0, $1) ON CONFLICT (one) DO UPDATE SET place = 0, agreed = $1, keep_until = 0`
 const AGREE = 'UPDATE copy_walk SET agreed = $1 WHERE agreed <> $1'
 const TRIGGERS = ['records_copies_insert', 'records_copies_delete', 'records_copies_update'].map(on => ['records', on])
 const REMOVED_TRIGGERS = ['removed_records_copies_delete', 'removed_records_copies_update'].map(on => [

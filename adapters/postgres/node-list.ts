@@ -41,7 +41,8 @@ const MOVING = `
   WHERE nodes.state = 'retiring' GROUP BY 1, 2, 3 ORDER BY 1, 3`
 /** Copies that a node has not made yet, or must repair. */
 const WANTED_COPIES = `
-  SELECT node AS name, COUNT(*) AS count FROM copies WHERE state IN ('wanted', 'damaged') GROUP BY node ORDER BY node`
+  SELECT node AS name, COUNT(*) AS count, (extract(epoch FROM MIN(since)) * 1000)::bigint AS since, MIN(last_error) AS reason
+  FROM copies WHERE state IN ('wanted', 'damaged') GROUP BY node ORDER BY node`
 /** Contents for which copies are wanted, while one node alone has them. */
 const ONLY_COPIES = `
   SELECT MAX(nodes.name) AS name, 1 AS count FROM (
@@ -52,11 +53,42 @@ const ONLY_COPIES = `
       WHERE multihash = one.multihash AND codec = one.codec AND owner <> 0 AND owner = one.owner) AS kept ON TRUE
   JOIN nodes ON nodes.number = kept.${NODE_NUMBER}
   GROUP BY one.multihash, one.codec, one.owner HAVING COUNT(*) = 1 LIMIT 100000`
+const isQuietIn = (node: string): string =>
+  `COALESCE(${node}.last_seen_at, ${node}.state_at) < clock_timestamp() - ${SILENT_MS} * INTERVAL '1 millisecond'`
+/**
+ * Nodes that are away or have no room for copies. Others copy what a node has that is away, or wait for an operator to
+ * let them.
+ */
+const HINDERED = `
+  SELECT name, is_full AS "isFull",
+    (SELECT string_agg(cluster_id, ', ' ORDER BY cluster_id) FROM copy_absences a WHERE a.node = nodes.name) AS away,
+    (SELECT string_agg(DISTINCT s.cluster_id, ', ') FROM copy_sets s
+      WHERE nodes.id = ANY(s.nodes) AND ${isQuietIn('nodes')}
+        AND NOT EXISTS (SELECT 1 FROM copy_absences a WHERE a.node = nodes.name AND a.cluster_id = s.cluster_id)
+        AND (SELECT COUNT(*) FROM nodes AS other
+          WHERE other.id = ANY(s.nodes) AND other.state = 'active' AND ${isQuietIn('other')}) > 1) AS pending
+  FROM nodes WHERE state = 'active'`
 const BYTES = `SELECT ${NODE_NUMBER} AS number, SUM(dag_size)::bigint AS bytes FROM roots GROUP BY 1`
 
 interface Count {
   name: string
   count: number
+}
+
+interface Hindered {
+  name: string
+  isFull: boolean
+  /** The clusters for which it is away; null without any. */
+  away: string | null
+  /** The clusters that wait for an operator; null without any. */
+  pending: string | null
+}
+
+interface WantedCopies extends Count {
+  /** In ms since the epoch. */
+  since: number
+  /** Why an attempt failed; null if none has. */
+  reason: string | null
 }
 
 interface Waiting {
@@ -126,21 +158,28 @@ export class NodeList {
   }
 
   async #count(): Promise<Counted> {
-    const [records, bytes, waiting, moving, { keepers }, copies, only] = await Promise.all([
+    const [records, bytes, waiting, moving, { keepers }, copies, only, hindered] = await Promise.all([
       this.#sql.all<Count>(RECORDS),
       this.#sql.all<{ number: number; bytes: number }>(BYTES),
       this.#sql.all<Waiting>(WAITS),
       this.#sql.all<Moving>(MOVING),
       findTakers(this.#sql, ''),
-      this.#sql.all<Count>(WANTED_COPIES),
+      this.#sql.all<WantedCopies>(WANTED_COPIES),
       this.#sql.all<Count>(ONLY_COPIES),
+      this.#sql.all<Hindered>(HINDERED),
     ])
     const waits = new Map<string, string[]>()
     const add = (name: string, wait: string): unknown => waits.set(name, [...(waits.get(name) ?? []), wait])
     for (const [name, some] of Map.groupBy(moving, row => row.name)) add(name, moveOf(some, keepers))
     for (const row of waiting) add(row.name, waitOf(row, this.#pace.names))
     for (const [name, some] of Map.groupBy(only, row => row.name)) add(name, onlyOf(some.length))
-    for (const { name, count } of copies) add(name, copiesOf(count))
+    for (const { name, isFull, away, pending } of hindered) {
+      if (pending !== null)
+        add(name, `more than one node of ${pending} is away: "holdfast node away" lets others copy again`)
+      if (away !== null) add(name, `it is away, and other nodes copy what it has of ${away}`)
+      if (isFull) add(name, 'it has no room for further copies')
+    }
+    for (const row of copies) add(row.name, copiesOf(row))
     return {
       waits,
       records: new Map(records.map(({ name, count }) => [name, count])),
@@ -162,8 +201,9 @@ function onlyOf(count: number): string {
   return `${count === 1 ? '1 content has its' : `${count} contents have their`} only copy on it`
 }
 
-function copiesOf(count: number): string {
-  return count === 1 ? '1 copy is not made on it yet' : `${count} copies are not made on it yet`
+function copiesOf({ count, since, reason }: WantedCopies): string {
+  const waits = count === 1 ? '1 copy is not made on it yet' : `${count} copies are not made on it yet, the oldest`
+  return `${waits} since ${new Date(since).toISOString()}${reason === null ? '' : `: ${reason}`}`
 }
 
 /** Names the clusters of the records that a node still has to move. */

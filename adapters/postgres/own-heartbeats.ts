@@ -20,10 +20,18 @@ const NONE: Outage = { ms: 0, until: 0 }
 export class OwnHeartbeats {
   #last: number | null = null
   #outage = NONE
+  /** When the heartbeats without a break began. */
+  #since = 0
 
   wrote(now: number): void {
     this.#outage = this.#outageAt(now)
+    if (this.#last === null || now - this.#last > LATE_MS) this.#since = now
     this.#last = now
+  }
+
+  /** Returns the time in ms for which the heartbeats have had no break, until now. */
+  unbrokenMs(now: number): number {
+    return this.#last === null || now - this.#last > LATE_MS ? 0 : now - this.#since
   }
 
   /** Returns the time in ms for which the others could not report either. It is 0 once each had time to report again. */

@@ -56,6 +56,11 @@ export function postgresContent(
   const parts = { database, ledger, holds, external, pace: new LostPace(tables) }
   const driver = new PostgresDriver(database)
   const reconciliation = new PostgresReconciliation(parts)
+  let known: Copies | null = null
+  const copies = async (): Promise<Copies | null> => {
+    if (known === null && (await hasCopies(database.reading))) known = await loadCopies(parts, run, clock)
+    return known
+  }
   const content = {
     ...postgresRecords(parts, clock),
     fetches: postgresFetches(parts),
@@ -70,11 +75,11 @@ export function postgresContent(
     work: new PostgresNodeWork(parts),
     offers,
     retirements: new PostgresRetirements(parts),
-    copies: async () => ((await hasCopies(database.reading)) ? loadCopies(parts, run) : null),
+    copies,
   }
 }
 
-async function loadCopies(parts: ContentParts, run: string): Promise<Copies> {
+async function loadCopies(parts: ContentParts, run: string, clock: Clock): Promise<Copies> {
   const { PostgresCopies } = await import('./postgres-copies.ts')
-  return new PostgresCopies(parts, run)
+  return new PostgresCopies(parts, run, clock)
 }

@@ -1,7 +1,9 @@
-import type { Copies, DueCopy, FreedCopies } from '../../src/catalogue/copies.ts'
+import type { Copies, CopyCounts, CopyPresence, DueCopy, FreedCopies, PlaceState } from '../../src/catalogue/copies.ts'
+import { type Clock, systemClock } from '../../src/domain/clock.ts'
 import type { OwnedDag } from '../../src/ledger/whole-dag.ts'
 import { NODE_NUMBER } from './backends.ts'
 import type { ContentParts } from './content-change.ts'
+import { PostgresCopyPresence } from './copy-presence.ts'
 import { contentParams, FOLLOW_COPIES, LOCK_COPIES, ROOTS_OF_CONTENT } from './copy-rows.ts'
 import { wantSets } from './copy-sets.ts'
 import { PostgresFreedCopies } from './freed-copies.ts'
@@ -40,8 +42,8 @@ const PROMOTED = `
 const IS_DUE = `node = $1 AND state IN ('wanted', 'damaged')`
 const DUE = `
   SELECT id, '' AS "accountId", attempts, multihash, codec, owner FROM copies
-  WHERE ${IS_DUE} AND due_at <= $2 ORDER BY due_at, id LIMIT $3`
-const NEXT_DUE = `SELECT due_at AS at FROM copies WHERE ${IS_DUE} ORDER BY due_at LIMIT 1`
+  WHERE ${IS_DUE} AND is_fresh = $2 AND due_at <= $3 ORDER BY due_at, id LIMIT $4`
+const NEXT_DUE = `SELECT due_at AS at FROM copies WHERE ${IS_DUE} AND is_fresh = $2 ORDER BY due_at LIMIT 1`
 const RETRY = `UPDATE copies SET due_at = $3, attempts = $4, last_error = $5 WHERE id = $2 AND ${IS_DUE}`
 const SOURCES = `
   SELECT DISTINCT nodes.id FROM (
@@ -49,14 +51,39 @@ const SOURCES = `
   JOIN nodes ON nodes.number = kept.${NODE_NUMBER}
   WHERE nodes.name <> $4 AND nodes.id IS NOT NULL AND nodes.state IN ('active', 'retiring')
     AND EXISTS (SELECT 1 FROM holds WHERE holds.root_id = kept.id AND holds.state <> 'void')`
+/** A node with records of the content may have a copy, too, for another cluster. The place of the record counts. */
+const PLACES = `
+  SELECT DISTINCT ON (node) node, state, reason FROM (
+    SELECT nodes.id AS node, 'have' AS state, NULL AS reason, 0 AS rank FROM (${ROOTS_OF_CONTENT}) AS kept
+    JOIN nodes ON nodes.number = kept.${NODE_NUMBER} AND nodes.state IN ('active', 'retiring')
+    WHERE EXISTS (SELECT 1 FROM records WHERE root_id = kept.id)
+    UNION ALL
+    SELECT nodes.id, copies.state, last_error, 1 FROM copies JOIN nodes ON nodes.name = copies.node
+    WHERE multihash = $1 AND codec = $2 AND owner = $3) AS places
+  WHERE node IS NOT NULL ORDER BY node, rank`
+const COUNTED_FOR_MS = 10_000
+const SINCE = '(extract(epoch FROM MIN(since)) * 1000)::bigint'
+/** Two partial indexes have the few copies that are no `have`. The index by node counts all of them. */
+const COUNTS = `
+  SELECT state, COUNT(*) AS count, ${SINCE} AS since, MIN(last_error) AS reason FROM copies WHERE ${IS_DUE} GROUP BY state
+  UNION ALL
+  SELECT state, COUNT(*), NULL, NULL FROM copies WHERE node = $1 AND state IN ('surplus', 'going') GROUP BY state
+  UNION ALL SELECT 'have', COUNT(*), NULL, NULL FROM copies WHERE node = $1`
 const HAVE = `
   UPDATE copies SET state = 'have', hold_id = $2, root_id = $3, ends = 0, run = ${MARK('$4')}, since = clock_timestamp(),
-    attempts = 0, due_at = 0, last_error = NULL
+    attempts = 0, due_at = 0, is_fresh = FALSE, last_error = NULL
   WHERE id = $1`
 
 interface KnownCopy extends OwnedDag {
   id: number
   holdId: string
+}
+
+interface Counted {
+  state: PlaceState['state']
+  count: number
+  since: number | null
+  reason: string | null
 }
 
 interface Promoted {
@@ -77,17 +104,23 @@ export class PostgresCopies implements Copies {
   readonly #run: string
   readonly #sql: Sql
   readonly freed: FreedCopies
+  readonly presence: CopyPresence
   /** The last copy that the unfinished promotion has seen. */
   #promoted = 0
   /** The last copy that the unfinished comparison has seen. */
   #compared = 0
 
+  readonly #clock: Clock
+  #counted: { counts: Promise<CopyCounts>; until: number } | null = null
+
   /** @param run the id of this run of the node */
-  constructor(parts: ContentParts, run: string) {
+  constructor(parts: ContentParts, run: string, clock: Clock = systemClock) {
     this.#parts = parts
+    this.#clock = clock
     this.#run = run
     this.#sql = parts.database.reading
     this.freed = new PostgresFreedCopies(parts)
+    this.presence = new PostgresCopyPresence(parts.database, parts.holds.node)
   }
 
   walk(): Promise<boolean> {
@@ -144,12 +177,39 @@ export class PostgresCopies implements Copies {
     })
   }
 
-  due(now: number, limit: number): Promise<DueCopy[]> {
-    return this.#sql.all<DueCopy>(DUE, [this.#node, now, limit])
+  due({ isFresh, now, limit }: Parameters<Copies['due']>[0]): Promise<DueCopy[]> {
+    return this.#sql.all<DueCopy>(DUE, [this.#node, isFresh, now, limit])
   }
 
-  async nextDue(): Promise<number | null> {
-    return (await this.#sql.first<{ at: number }>(NEXT_DUE, [this.#node]))?.at ?? null
+  async nextDue(isFresh: boolean): Promise<number | null> {
+    return (await this.#sql.first<{ at: number }>(NEXT_DUE, [this.#node, isFresh]))?.at ?? null
+  }
+
+  placesOf({ multihash, codec, owner }: OwnedDag): Promise<PlaceState[]> {
+    return this.#sql.all<PlaceState>(PLACES, [multihash, codec, owner])
+  }
+
+  counts(): Promise<CopyCounts> {
+    const now = this.#clock.now()
+    if (this.#counted !== null && now < this.#counted.until) return this.#counted.counts
+    const counts = this.#count()
+    this.#counted = { counts, until: now + COUNTED_FOR_MS }
+    counts.catch(() => {
+      this.#counted = null
+    })
+    return counts
+  }
+
+  async #count(): Promise<CopyCounts> {
+    const found = await this.#sql.all<Counted>(COUNTS, [this.#node])
+    const states = { have: 0, wanted: 0, damaged: 0, surplus: 0, going: 0 }
+    for (const { state, count } of found) {
+      states[state] += count
+      if (state !== 'have') states.have -= count
+    }
+    const since = found.flatMap(one => one.since ?? [])
+    const waitsSince = since.length === 0 ? null : Math.min(...since)
+    return { states, waitsSince, reason: found.find(one => one.reason !== null)?.reason ?? null }
   }
 
   async sourcesOf({ multihash, codec, owner }: OwnedDag): Promise<string[]> {

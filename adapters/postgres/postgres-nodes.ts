@@ -3,6 +3,7 @@ import type { Page, PageRequest } from '../../src/catalogue/page.ts'
 import type { CatalogueTable } from '../../src/catalogue/tables.ts'
 import type { Clock } from '../../src/domain/clock.ts'
 import { beginRetirement } from './begin-retirement.ts'
+import { confirmAway } from './copy-presence.ts'
 import { forgetNode } from './forget-node.ts'
 import { LostPace } from './lost-pace.ts'
 import { lostRecords } from './lost-records.ts'
@@ -90,6 +91,15 @@ export class Nodes implements FleetNodes {
   async forget(id: string, { isReplaced = false }: { isReplaced?: boolean } = {}): Promise<void> {
     await forgetNode(this.#database, id, isReplaced)
     this.#known = null
+    this.#listed.changed()
+  }
+
+  unbrokenMs(): number {
+    return this.#beats.unbrokenMs(this.#clock.now())
+  }
+
+  async confirmAway(ids: readonly string[]): Promise<void> {
+    await confirmAway(this.#database, ids)
     this.#listed.changed()
   }
 

@@ -8,6 +8,8 @@ import { checkPrivate } from './private-records.ts'
 import { HELD_COLUMNS, lockRecords, RECORD_COLUMNS, rowIdentity } from './record-rows.ts'
 
 const RECORD = `SELECT ${HELD_COLUMNS} FROM records WHERE id = $1`
+const KEEPER = `
+  SELECT nodes.id AS node FROM holds JOIN nodes ON nodes.name = holds.node WHERE holds.id = $1 AND nodes.id IS NOT NULL`
 const SET_OWNER = `
   UPDATE records SET owner = $2, root_id = $3, hold_id = $4, identity = $5 WHERE id = $1 RETURNING ${RECORD_COLUMNS}`
 
@@ -28,7 +30,9 @@ export function recordOwnerChange(parts: ContentParts): Records['setOwner'] {
       if (record.rootId === null || record.holdId === null) throw stillAwaited()
       const root = ledger.rootHeldBy(record.holdId)
       if (root === undefined) {
-        throw new HoldfastError('UNAVAILABLE', 'visibility: another node keeps the content; try again')
+        const keeper = await database.reading.first<{ node: string }>(KEEPER, [record.holdId])
+        const message = 'visibility: another node keeps the content; try again'
+        throw new HoldfastError('UNAVAILABLE', message, { details: keeper ?? {} })
       }
       const isThere = ledger.find(root.backendId, root, owner) !== undefined
       const stagedRootId = isThere ? null : await ledger.copy(record.holdId, owner, now)

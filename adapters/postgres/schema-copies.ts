@@ -11,7 +11,7 @@ function trigger(
   return `
   CREATE FUNCTION ${name}() RETURNS trigger LANGUAGE plpgsql AS $$
   BEGIN
-    PERFORM follow_copies(array_agg(multihash), array_agg(codec), array_agg(owner))
+    PERFORM follow_copies(array_agg(multihash), array_agg(codec), array_agg(owner), ${on === 'INSERT'})
       FROM (SELECT DISTINCT multihash, codec, owner FROM ${changed}) AS one;
     RETURN NULL;
   END $$;
@@ -35,6 +35,8 @@ export const copiesSchema = `
   -- JSON object: the nodes and copies of each cluster with more than one copy, in the configuration of this node. Null for
   -- a node of the version before.
   ALTER TABLE nodes ADD COLUMN copy_sets TEXT;
+  -- true while the node has no room for copies
+  ALTER TABLE nodes ADD COLUMN is_full BOOLEAN NOT NULL DEFAULT FALSE;
   -- Sets of nodes, by their configured ids. While the configurations of the nodes differ, a cluster may have several.
   CREATE TABLE copy_sets (
     cluster_id TEXT NOT NULL,
@@ -48,7 +50,16 @@ export const copiesSchema = `
     -- the last root of the walk that follows a change of the sets; null after its end
     place BIGINT,
     -- false while the configurations of the nodes differ
-    agreed BOOLEAN NOT NULL
+    agreed BOOLEAN NOT NULL,
+    -- A node that was away has returned. In ms since the epoch: until then the nodes keep the copies made meanwhile.
+    keep_until BIGINT NOT NULL DEFAULT 0
+  );
+  -- Nodes, by name, that are away for so long that other nodes of the cluster copy what they have.
+  CREATE TABLE copy_absences (
+    cluster_id TEXT NOT NULL,
+    node TEXT COLLATE "C" NOT NULL,
+    since TIMESTAMPTZ NOT NULL DEFAULT clock_timestamp(),
+    PRIMARY KEY (cluster_id, node)
   );
   -- A further node that keeps content for an owner, or should.
   CREATE TABLE copies (
@@ -68,6 +79,8 @@ export const copiesSchema = `
     -- the run in which the node last compared it with its ledger
     run TEXT COLLATE "C",
     due_at BIGINT NOT NULL DEFAULT 0,
+    -- wanted for new content, before all repairs
+    is_fresh BOOLEAN NOT NULL DEFAULT FALSE,
     attempts BIGINT NOT NULL DEFAULT 0,
     last_error TEXT,
     UNIQUE (multihash, codec, owner, node)
@@ -75,7 +88,7 @@ export const copiesSchema = `
   CREATE INDEX copies_by_root ON copies (root_id) WHERE root_id IS NOT NULL;
   CREATE INDEX copies_by_hold ON copies (hold_id) WHERE hold_id IS NOT NULL;
   CREATE INDEX copies_by_node ON copies (node, id);
-  CREATE INDEX copies_due ON copies (node, due_at, id) WHERE state IN ('wanted', 'damaged');
+  CREATE INDEX copies_due ON copies (node, is_fresh, due_at, id) WHERE state IN ('wanted', 'damaged');
   CREATE INDEX copies_surplus ON copies (node, id) WHERE state IN ('surplus', 'going');
 
   -- Ends the copies of content that nobody needs any more.
@@ -100,7 +113,8 @@ export const copiesSchema = `
   END $$;
 
   -- Decides about the copies of one content of an owner, whose rows are locked.
-  CREATE FUNCTION follow_copy(this_hash BYTEA, this_codec BIGINT, this_owner BIGINT) RETURNS void LANGUAGE plpgsql AS $$
+  CREATE FUNCTION follow_copy(this_hash BYTEA, this_codec BIGINT, this_owner BIGINT, fresh BOOLEAN)
+  RETURNS void LANGUAGE plpgsql AS $$
   DECLARE
     found_roots BIGINT[];
     primaries TEXT[];
@@ -134,23 +148,30 @@ export const copiesSchema = `
         SELECT DISTINCT nodes.name FROM roots JOIN nodes ON nodes.number = roots.backend_id / ${BACKENDS_OF_NODE}
         WHERE roots.id = ANY(found_roots) AND nodes.state = 'active'
           AND EXISTS (SELECT 1 FROM records WHERE root_id = roots.id));
-      -- For each set the nodes of records first, then those that have a copy, or will.
+      -- For each set the nodes of records first, then those that have a copy, or will. A node that is away, or has no
+      -- room, is chosen if there are not enough others.
       chosen := ARRAY(
         SELECT DISTINCT picked.name FROM copy_sets s CROSS JOIN LATERAL (
           SELECT n.name FROM unnest(s.nodes) AS member JOIN nodes n ON n.id = member AND n.state = 'active'
           LEFT JOIN copies c ON c.multihash = this_hash AND c.codec = this_codec AND c.owner = this_owner AND c.node = n.name
-          ORDER BY n.name <> ALL(primaries),
+          ORDER BY EXISTS (SELECT 1 FROM copy_absences a WHERE a.cluster_id = s.cluster_id AND a.node = n.name),
+            n.is_full AND n.name <> ALL(primaries) AND COALESCE(c.state = 'wanted', TRUE),
+            n.name <> ALL(primaries),
             CASE c.state WHEN 'have' THEN 0 WHEN 'damaged' THEN 1 WHEN 'wanted' THEN 2 WHEN 'surplus' THEN 3 ELSE 4 END,
             hashtextextended(n.id || encode(this_hash, 'hex'), 0)
           LIMIT s.copies) AS picked
         WHERE EXISTS (
           SELECT 1 FROM unnest(found_roots) AS root JOIN records r ON r.root_id = root AND r.root_id > 0
-          WHERE r.cluster_id = s.cluster_id));
-      INSERT INTO copies (multihash, codec, owner, node)
-        SELECT this_hash, this_codec, this_owner, name FROM unnest(chosen) AS name WHERE name <> ALL(primaries) ORDER BY name
+          WHERE r.cluster_id = s.cluster_id)
+        -- The copies of a node that is away stay as they are.
+        UNION SELECT node FROM copies WHERE ${CONTENT} AND state IN ('have', 'damaged')
+          AND EXISTS (SELECT 1 FROM copy_absences WHERE copy_absences.node = copies.node));
+      INSERT INTO copies (multihash, codec, owner, node, is_fresh)
+        SELECT this_hash, this_codec, this_owner, name, fresh FROM unnest(chosen) AS name WHERE name <> ALL(primaries) ORDER BY name
         ON CONFLICT (multihash, codec, owner, node) DO NOTHING;
     END IF;
-    UPDATE copies SET state = CASE WHEN node = ANY(chosen) THEN 'have' ELSE 'surplus' END, since = clock_timestamp()
+    UPDATE copies SET state = CASE WHEN node = ANY(chosen) THEN 'have' ELSE 'surplus' END, since = clock_timestamp(),
+      due_at = CASE WHEN node = ANY(chosen) THEN 0 ELSE COALESCE((SELECT keep_until FROM copy_walk), 0) END
       WHERE ${CONTENT}
         AND state = ANY(CASE WHEN node = ANY(chosen) THEN ARRAY['surplus', 'going'] ELSE ARRAY['have'] END);
     DELETE FROM copies WHERE ${CONTENT} AND state = 'wanted' AND node <> ALL(chosen);
@@ -172,7 +193,8 @@ export const copiesSchema = `
   END $$;
 
   -- Decides about the copies of content, in one order, so that two transactions do not wait for each other.
-  CREATE FUNCTION follow_copies(hashes BYTEA[], codecs BIGINT[], owners BIGINT[]) RETURNS void LANGUAGE plpgsql AS $$
+  CREATE FUNCTION follow_copies(hashes BYTEA[], codecs BIGINT[], owners BIGINT[], fresh BOOLEAN DEFAULT FALSE)
+  RETURNS void LANGUAGE plpgsql AS $$
   DECLARE
     content RECORD;
   BEGIN
@@ -181,7 +203,7 @@ export const copiesSchema = `
     FOR content IN
       SELECT * FROM unnest(hashes, codecs, owners) AS given (multihash, codec, owner) ORDER BY multihash, codec, owner
     LOOP
-      PERFORM follow_copy(content.multihash, content.codec, content.owner);
+      PERFORM follow_copy(content.multihash, content.codec, content.owner, fresh);
     END LOOP;
   END $$;
   ${trigger('records', 'INSERT', { rows: 'NEW TABLE AS changed', changed: 'changed WHERE root_id IS NOT NULL' })}

@@ -18,6 +18,7 @@ export const AUDIT_ACTIONS = [
   ...(['bulk.delete', 'bulk.edit', 'bulk.undo'] as const), // feature: bulk
   ...(['takedown.add', 'takedown.lift', 'visibility.enable'] as const),
   ...(['node.collect', 'node.verify', 'node.reconcile', 'node.backup', 'node.retire', 'node.forget'] as const),
+  ...(['node.away'] as const),
 ] as const
 
 export type AuditAction = (typeof AUDIT_ACTIONS)[number]

@@ -11,10 +11,14 @@ export interface Copies {
    * Any node may continue the walk.
    */
   walk(): Promise<boolean>
-  /** Returns copies to make or to repair, which are due. */
-  due(now: number, limit: number): Promise<DueCopy[]>
+  /** Returns copies of new content, or else those to make again or to repair, which are due. */
+  due(query: { isFresh: boolean; now: number; limit: number }): Promise<DueCopy[]>
   /** Returns when the next copy is due, in ms since the epoch; null without any. */
-  nextDue(): Promise<number | null>
+  nextDue(isFresh: boolean): Promise<number | null>
+  /** Returns the nodes that keep the content, or should, in the order of their ids. */
+  placesOf(dag: OwnedDag): Promise<PlaceState[]>
+  /** Returns the copies of this node, as they were up to ten seconds ago. */
+  counts(): Promise<CopyCounts>
   /** Returns the ids of the other nodes that keep the content. */
   sourcesOf(dag: OwnedDag): Promise<string[]>
   /**
@@ -36,8 +40,44 @@ export interface Copies {
    */
   promote(): Promise<boolean>
   readonly freed: FreedCopies
+  readonly presence: CopyPresence
   /** @param reason the error, for the owner of the node */
   retry(copy: DueCopy, at: number, reason: string): Promise<void>
+}
+
+/** The copies that a node has, should make or repair, and may release, by state. */
+export interface CopyCounts {
+  states: Readonly<Record<'have' | 'wanted' | 'damaged' | 'surplus' | 'going', number>>
+  /** Since when the oldest copy waits to be made or repaired, in ms since the epoch; null if none does. */
+  waitsSince: number | null
+  /** Why an attempt at a waiting copy failed; null if none has. */
+  reason: string | null
+}
+
+/** Which nodes can have further copies. */
+export interface CopyPresence {
+  /**
+   * Looks for nodes that have been away for long, or have returned.
+   *
+   * @param afterMs returns the time of a cluster after which its nodes are away, in ms
+   * @param unbrokenMs time for which this node has written its own heartbeats without a break
+   */
+  observe(afterMs: (clusterId: string) => number | undefined, unbrokenMs: number): Promise<void>
+  /**
+   * Notes whether this node has room. A full one hands its waiting copies on to nodes with room, and releases surplus
+   * copies before their time.
+   */
+  room(isFull: boolean): Promise<void>
+}
+
+/** The content on one node. */
+export interface PlaceState {
+  /** Configured id of the node. */
+  node: string
+  /** `have` for the node of a record, too. `surplus` and `going`: no cluster wants the copy any more. */
+  state: keyof CopyCounts['states']
+  /** Why the last attempt to copy the content failed; null if none has. */
+  reason: string | null
 }
 
 /** Releases copies of this node that no set wants. */

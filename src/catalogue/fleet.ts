@@ -89,6 +89,14 @@ export interface FleetNodes {
    * @throws HoldfastError `NOT_FOUND`; `CONFLICT` if a process runs as the node, or a configuration still names it
    */
   forget(id: string, options?: { isReplaced?: boolean }): Promise<void>
+  /** Returns the time in ms for which this node has reported without a break. */
+  unbrokenMs(): number
+  /**
+   * Has other nodes copy what nodes have that will be away for long.
+   *
+   * @throws HoldfastError `NOT_FOUND` for a node without copies; `CONFLICT` for one that is up
+   */
+  confirmAway(ids: readonly string[]): Promise<void>
   /** Returns a page of the records whose content was lost with a node, by account. */
   lost(request: PageRequest & { account?: string | undefined }): Promise<Page<LostRecord>>
 }

@@ -1,7 +1,7 @@
 import { AbsentBlocks } from '../content/absent-blocks.ts'
 import { type BlockSource, CheckedSource } from '../content/block-source.ts'
 import { BlockStore } from '../content/block-store.ts'
-import type { ClusterDefinition } from '../domain/cluster.ts'
+import { type ClusterDefinition, REPAIR_AFTER_SECONDS } from '../domain/cluster.ts'
 import { HoldfastError } from '../domain/errors.ts'
 import type { Plan } from '../domain/plan.ts'
 import { withoutTrailingSlashes } from '../domain/trailing-slashes.ts'
@@ -152,7 +152,34 @@ export class ClusterRegistry {
     return this.#external.has(clusterId)
   }
 
-  /** Returns null if this node keeps the cluster, or if the cluster is unknown. */
+  /** Returns the nodes that may receive content of a cluster, in order. Empty for a node that works alone. */
+  nodesOf(clusterId: string): readonly string[] {
+    const { node, nodes = node === undefined ? [] : [node] } = this.#definitions.get(clusterId) ?? {}
+    return nodes
+  }
+
+  /** Returns whether this node may receive content of a cluster. */
+  mayReceive(clusterId: string): boolean {
+    return this.nodeOf(clusterId) === null || (this.#node !== undefined && this.nodesOf(clusterId).includes(this.#node))
+  }
+
+  /** True if a cluster wants several copies. */
+  get hasCopies(): boolean {
+    return this.ids.some(id => this.copiesOf(id) > 1)
+  }
+
+  /** Returns the number of nodes that should keep the content of a cluster. */
+  copiesOf(clusterId: string): number {
+    return this.#definitions.get(clusterId)?.copies ?? 1
+  }
+
+  /** Returns how long a node of a cluster is away before others copy what it has, in ms. */
+  repairAfterMs(clusterId: string): number | undefined {
+    const cluster = this.#definitions.get(clusterId)
+    return cluster === undefined ? undefined : (cluster.repairAfterSeconds ?? REPAIR_AFTER_SECONDS) * 1_000
+  }
+
+  /** Returns the first node of a cluster, or null if that is this node, or if the cluster is unknown. */
   nodeOf(clusterId: string): string | null {
     const node = this.#definitions.get(clusterId)?.node
     return node === undefined || node === this.#node ? null : node
@@ -186,9 +213,9 @@ export class ClusterRegistry {
     return new Map(local.map(id => [id, this.backendOf(id).id]))
   }
 
-  /** @throws HoldfastError `UNAVAILABLE` if another node keeps the cluster or the cluster is declared absent */
+  /** @throws HoldfastError `UNAVAILABLE` if only other nodes keep the cluster or the cluster is declared absent */
   backendOf(clusterId: string): LedgerBackend {
-    const node = this.nodeOf(clusterId)
+    const node = this.mayReceive(clusterId) ? null : this.nodeOf(clusterId)
     if (node !== null) throw new HoldfastError('UNAVAILABLE', `the cluster ${clusterId} is kept by the node ${node}`)
     this.checkPresent(clusterId)
     return this.#backends.get(clusterId) ?? this.#defaultBackend

@@ -64,6 +64,15 @@ export const clusterSchema = Type.Object(
         defaultText: '1',
       }),
     ),
+    repairAfterSeconds: Type.Optional(
+      Type.Integer({
+        minimum: 60,
+        maximum: 31_536_000,
+        description:
+          'How long a node of `nodes` is away before others copy what it has. If more than one is away, they wait for `holdfast node away`.',
+        defaultText: '1800',
+      }),
+    ),
     backend: Type.Optional(
       Type.Object(
         { type: configText('Kind of the system.') },

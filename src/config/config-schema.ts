@@ -158,8 +158,7 @@ export const configSchema = Type.Object(
     backupRoots: defaulted(
       Type.Array(configText(), {
         default: [],
-        description:
-          'Directories that `POST /admin/v1/backup` may write to; see [backups](backup.md). Without any, the route is off.',
+        description: 'Directories that `POST /admin/v1/backup` may write to; see [backups](backup.md).',
       }),
     ),
     backupBytesPerSecond: defaulted(
@@ -169,6 +168,8 @@ export const configSchema = Type.Object(
         description: 'Bytes per second that a backup reads at most; see [backups](backup.md).',
       }),
     ),
+    repairBytesPerSecond: upTo(20_000_000, 'Bytes per second of repaired [copies](scaling.md#copies), at most.'),
+    repairContentsPerSecond: upTo(50, 'Repaired [copies](scaling.md#copies) per second, at most.'),
     clusters: Type.Optional(
       Type.Array(clusterSchema, {
         minItems: 1,

@@ -146,12 +146,14 @@ export interface EngineConfig {
    * Every account that may upload by server path can read everything in them. Default: `["<data dir>/import"]`.
    */
   importRoots?: readonly string[]
-  /**
-   * Directories that `POST /admin/v1/backup` may write to; see backups. Without any, the route is off. Default: none.
-   */
+  /** Directories that `POST /admin/v1/backup` may write to; see backups. Default: none. */
   backupRoots?: readonly string[]
   /** Bytes per second that a backup reads at most; see backups. Default: `104857600`. */
   backupBytesPerSecond?: number
+  /** Bytes per second of repaired copies, at most. Default: `20000000`. */
+  repairBytesPerSecond?: number
+  /** Repaired copies per second, at most. Default: `50`. */
+  repairContentsPerSecond?: number
   /** Clusters of the server, in this order; see below. Default: the six known clusters. */
   clusters?: readonly ClusterOptions[]
   /**

@@ -32,6 +32,12 @@ export const uploadFields = {
   publicElsewhere: Type.Optional(
     Type.Literal(true, { description: 'another record keeps the content of this private one public' }),
   ),
+  copies: Type.Optional(
+    Type.Object(
+      { wanted: count, have: count },
+      { description: 'number of nodes; only in an answer 201, for a cluster that wants several copies' },
+    ),
+  ),
 }
 /** Fields of an uploaded record. */
 export const uploadedFields = {
@@ -79,6 +85,7 @@ export function presentUpload(record: PinRecord): Shown<typeof Upload> {
     type: record.type,
     visibility: record.visibility,
     ...(record.publicElsewhere && { publicElsewhere: true as const }),
+    ...(record.copies && { copies: record.copies }),
   }
 }
 

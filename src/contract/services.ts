@@ -148,7 +148,7 @@ export interface Services {
   failures: Pick<RecentFailures, 'all'>
   backups: Pick<Backups, 'runBelowRoots' | 'state'>
   /** Null for a single node. */
-  fleet: Pick<FleetNodes, 'list' | 'retire' | 'forget' | 'lost'> | null
+  fleet: Pick<FleetNodes, 'list' | 'retire' | 'forget' | 'confirmAway' | 'lost'> | null
   /** Lets records of a shared catalogue be private. Others always may. */
   enableVisibility: () => Promise<void>
   takedowns: Pick<Takedowns, 'page' | 'add' | 'remove'>

@@ -45,11 +45,15 @@ export interface ClusterDefinition {
   nodes?: readonly string[]
   /** Number of nodes that store the content. Default: 1. */
   copies?: number
+  /** Time for which a node may be away until others copy what it stores. Default: 1,800. */
+  repairAfterSeconds?: number
   /**
    * Remote system that stores the cluster's content. This node stores new content until that system has received it.
    */
   backend?: BackendDefinition
 }
+
+export const REPAIR_AFTER_SECONDS = 1_800
 
 /** Configuration of a cluster as an embedder writes it. Omitted fields have defaults. */
 export type ClusterOptions = Pick<ClusterDefinition, 'id'> & Partial<ClusterDefinition>

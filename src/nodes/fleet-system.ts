@@ -32,7 +32,10 @@ export interface FleetParts {
   places: SharedPlaces
   /** Returns the party of reads by the account with a number, or with null by strangers. */
   partyOf: (owner: number | null) => Possessor
-  clusters: Pick<ClusterRegistry, 'nodeOf' | 'defaultCluster' | 'backends' | 'readerOf' | 'absent'>
+  clusters: Pick<
+    ClusterRegistry,
+    'nodeOf' | 'nodesOf' | 'mayReceive' | 'defaultCluster' | 'backends' | 'readerOf' | 'absent'
+  >
   live: Pick<LiveContent, 'lease'>
   /** Returns the peers of a cluster that this node keeps. Null as in {@link FleetMember.peersOf}. */
   peersOf: (clusterId: string, dag: DagIdentity) => Promise<BackendStatus['allocations'] | null>
@@ -74,6 +77,11 @@ export interface FleetMember {
    * not external, or if the node or the cluster does not answer within five seconds.
    */
   peersOf(node: string, cluster: string, dag: DagIdentity): Promise<BackendStatus['allocations'] | null>
+  /**
+   * Returns the node that receives new content of a cluster: the first one that is up. Null for this node.
+   * @param away nodes that have just proved to be away
+   */
+  receiverOf(clusterId: string, away?: ReadonlySet<string>): Promise<string | null>
   /** Asks a node which holds its ledger has. Returns null if it does not answer. */
   holdsOn(node: string, holds: readonly string[]): Promise<HoldsOnNode | null>
   /**
@@ -88,8 +96,13 @@ export interface FleetMember {
   forwarding(newSlots: () => Pick<Slots, 'enter'>): OtherNodes
   /** Returns a handler that passes requests of other nodes to `api`, and all other requests to `otherwise`. */
   receiving(api: ApiHandler, otherwise: ApiHandler): ApiHandler
-  /** Starts the heartbeat, with which this node reports itself to other nodes. */
-  start(onBeat: () => void): Promise<void>
+  /** Tells nodes that they should copy new content. Does not wait for their answers. */
+  announceCopies(nodes: readonly string[]): void
+  /**
+   * Starts the heartbeat, with which this node reports itself to other nodes. Calls `onCopies` when another node announces
+   * content for this node.
+   */
+  start(onBeat: () => void, onCopies?: () => void): Promise<void>
   /** Asks the other nodes to send no new requests to this node. */
   leave(): Promise<void>
   /** Returns whether another node runs. */

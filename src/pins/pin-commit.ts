@@ -10,12 +10,12 @@ import type { Clock } from '../domain/clock.ts'
 import { HoldfastError } from '../domain/errors.ts'
 import { identityOf } from '../ipld/cid.ts'
 import { PUBLIC } from '../ledger/possessor.ts'
-import type { DagSizes } from '../ledger/whole-dag.ts'
+import type { DagSizes, OwnedDag } from '../ledger/whole-dag.ts'
 import type { DecidedTarget, Requester } from './decided-pin.ts'
 import type { DeletionStop } from './deletion-stop.ts'
 import type { PinChanges } from './pin-changes.ts'
 import { type StoredNames, storedNames } from './pin-names.ts'
-import type { PinNames, PinOutcome, PinType } from './pin-types.ts'
+import type { PinNames, PinOutcome, PinRecord, PinType } from './pin-types.ts'
 import { newUploadId, presentRecord } from './present-record.ts'
 
 export interface CommitInput {
@@ -42,6 +42,8 @@ export interface PinCommitParts {
   changes: PinChanges
   deletion: DeletionStop
   leaveFetch: (fetchId: number) => Promise<void>
+  /** Has the other nodes copy a new record of a cluster that wants several copies. Null if its cluster wants one. */
+  copied: (record: OwnedDag & { clusterId: string }) => Promise<PinRecord['copies'] | null>
 }
 
 /** Last step of every upload and pin. Marks the root as complete and writes the record in one short transaction. */
@@ -156,7 +158,8 @@ export class PinCommit {
       if (row.status !== from) this.#parts.changes.changed(row, from)
       if (waited.fetchId !== null) await this.#parts.leaveFetch(waited.fetchId)
     }
-    return { record: presentRecord(row), created }
+    const copies = created && row.status === 'pinned' ? await this.#parts.copied(row) : null
+    return { record: { ...presentRecord(row), ...(copies && { copies }) }, created }
   }
 }
 

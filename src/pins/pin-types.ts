@@ -33,6 +33,11 @@ export interface PinRecord {
    * the visibility.
    */
   publicElsewhere?: true
+  /**
+   * How many nodes should have the content, and how many have it. Only in the answer to a new upload or pin of a cluster
+   * that wants several copies.
+   */
+  copies?: { wanted: number; have: number }
   /** Size of the file, or total size of all files in the directory. */
   size: number
   /** Total size of all distinct blocks. For quotas, each block counts as at least 512 bytes. */

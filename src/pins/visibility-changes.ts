@@ -1,6 +1,6 @@
 import type { Records } from '../catalogue/records.ts'
-import type { ClusterRegistry } from '../clusters/cluster-registry.ts'
 import type { Clock } from '../domain/clock.ts'
+import { isHoldfastError } from '../domain/errors.ts'
 import type { PendingNode } from '../domain/pending-nodes.ts'
 import { checkedVisibility, type Visibility } from '../domain/visibility.ts'
 import type { PinTargets } from './pin-targets.ts'
@@ -10,7 +10,6 @@ import { presentRecord } from './present-record.ts'
 interface Parts {
   records: Pick<Records, 'setOwner'>
   targets: PinTargets
-  clusters: Pick<ClusterRegistry, 'nodeOf'>
   /** Changes a record whose content another node keeps. Null for a node without others. */
   member: { setOwner(change: { node: string; accountId: string; id: string; owner: number }): Promise<void> } | null
   clock: Clock
@@ -46,14 +45,17 @@ export class VisibilityChanges {
    * has not arrived; `UNAVAILABLE` if another node keeps the content and does not follow
    */
   async change({ account, uploadId: id, clusterId, visibility }: VisibilityChange): Promise<PinRecord | null> {
-    const { targets, records, clusters, member, clock } = this.#parts
+    const { targets, records, member, clock } = this.#parts
     const requester = await targets.requester(account)
     const owner = targets.ownerOf(requester, clusterId, checkedVisibility(visibility))
     const change = { accountId: account, id, owner }
-    // The node with the content changes both.
-    const node = clusters.nodeOf(clusterId)
-    if (node !== null) await member?.setOwner({ node, ...change })
-    const row = await records.setOwner({ ...change, now: clock.now() })
+    const row = await records.setOwner({ ...change, now: clock.now() }).catch(async error => {
+      // The node with the content changes both.
+      const { node } = isHoldfastError(error, 'UNAVAILABLE') ? error.details : {}
+      if (member === null || typeof node !== 'string') throw error
+      await member.setOwner({ node, ...change })
+      return records.setOwner({ ...change, now: clock.now() })
+    })
     if (row === null) return null
     const record = presentRecord(row)
     for (const changed of this.#listeners) changed(record)

@@ -7,6 +7,7 @@ import { HoldfastError, isHoldfastError } from '../domain/errors.ts'
 import type { Logger } from '../domain/logger.ts'
 import { cidOf } from '../ipld/cid.ts'
 import { type Attempt, type JobKind, JobRunner } from '../jobs/job-runner.ts'
+import { RepairPace } from './repair-pace.ts'
 import { takeDag } from './taken-dag.ts'
 
 export interface CopyRunnerParts {
@@ -17,12 +18,26 @@ export interface CopyRunnerParts {
   readerOf: (nodes: readonly string[]) => BlockSource
   /** Asks a node which holds its ledger has; null if it does not answer. */
   holdsOn: (node: string, holds: readonly string[]) => Promise<{ run: string; held: readonly string[] } | null>
+  /** Returns the free bytes of the disk, and those to keep free; null before the first reading. */
+  disk: () => { freeBytes: number; reserveBytes: number } | null
+  /** Reads the free bytes again. */
+  lookAtDisk: () => Promise<unknown>
+  /** Returns the time after which the nodes of a cluster are away, in ms; undefined for an unknown cluster. */
+  repairAfterMs: (clusterId: string) => number | undefined
+  /** Returns the time in ms for which this node has written its heartbeats without a break. */
+  unbrokenMs: () => number
+  /** Limits of repairs. Copies of new content have none. */
+  rates: { bytesPerSecond: number; contentsPerSecond: number }
   clock: Clock
   logger: Logger
 }
 
-/** Copies that are made concurrently. */
+/** Copies of new content that are made concurrently. */
 const AT_ONCE = 16
+/** Copies that are made again, or repaired, concurrently. */
+const REPAIRS_AT_ONCE = 8
+/** Copies leave free so many times the reserve of uploads. A full node has room again only above another limit. */
+const RESERVES = { full: 2, roomy: 3 }
 const FIRST_RETRY_MS = 1_000
 const LONGEST_RETRY_MS = 300_000
 /** Time after which a full runner looks for a free slot, in case no attempt has ended. */
@@ -35,17 +50,45 @@ type CopyAttempt = Attempt<DueCopy>
 
 /** Makes and repairs the copies that this node should have, and follows changes of what is wanted. */
 export class CopyRunner implements Settling {
-  readonly #runner: JobRunner<DueCopy, CopyAttempt>
+  readonly #fresh: JobRunner<DueCopy, CopyAttempt>
+  readonly #repairs: JobRunner<DueCopy, CopyAttempt>
   readonly #walk: WokenWork
+  readonly #room: CopyRoom
 
   constructor(parts: CopyRunnerParts) {
-    const { copies, clock, logger } = parts
-    this.#runner = new JobRunner(jobsOf(parts), { clock, logger })
+    const { copies, clock, logger, rates } = parts
+    this.#room = new CopyRoom(parts)
+    const isFull = (): boolean => this.#room.isFull
+    const fresh: Lane = {
+      isFresh: true,
+      isFull,
+      atOnce: AT_ONCE,
+      begin: async () => undefined,
+      read: async () => isFull(),
+    }
+    this.#fresh = new JobRunner(jobsOf(parts, fresh), { clock, logger })
+    const contents = new RepairPace(rates.contentsPerSecond, clock)
+    const bytes = new RepairPace(rates.bytesPerSecond, clock)
+    const repairs: Lane = {
+      isFresh: false,
+      // Copies of new content go first.
+      isFull: () => isFull() || this.#fresh.attempts.length >= AT_ONCE,
+      atOnce: REPAIRS_AT_ONCE,
+      begin: signal => contents.take(1, signal),
+      read: async (count, signal) => {
+        await bytes.take(count, signal)
+        return isFull()
+      },
+    }
+    this.#repairs = new JobRunner(jobsOf(parts, repairs), { clock, logger })
     const walk = async (signal: AbortSignal): Promise<void> => {
+      await parts.lookAtDisk()
+      await copies.presence.room(this.#room.isFull)
+      await copies.presence.observe(parts.repairAfterMs, parts.unbrokenMs())
       while (await copies.compare()) signal.throwIfAborted()
       while (await copies.promote()) signal.throwIfAborted()
       while (await copies.walk()) signal.throwIfAborted()
-      this.#runner.wake()
+      this.look()
       await freeAll(parts, signal)
     }
     this.#walk = new WokenWork(walk, {
@@ -54,18 +97,52 @@ export class CopyRunner implements Settling {
     })
   }
 
+  /** Looks for copies to make. */
+  readonly look = (): void => {
+    this.#fresh.wake()
+    this.#repairs.wake()
+  }
+
   wake(): void {
     this.#walk.wake()
-    this.#runner.wake()
+    this.look()
   }
 
   unsettled(): Promise<string[]> {
-    return unsettled([this.#walk, this.#runner])
+    return unsettled([this.#walk, this.#fresh, this.#repairs])
   }
 
   async stop(): Promise<void> {
-    await Promise.all([this.#walk.stop(), this.#runner.stop()])
+    await Promise.all([this.#walk.stop(), this.#fresh.stop(), this.#repairs.stop()])
   }
+}
+
+/** The room of the disk for copies. They never use the last room of uploads. */
+class CopyRoom {
+  readonly #disk: CopyRunnerParts['disk']
+  #wasFull = false
+
+  constructor({ disk }: Pick<CopyRunnerParts, 'disk'>) {
+    this.#disk = disk
+  }
+
+  get isFull(): boolean {
+    const { freeBytes = 0, reserveBytes = 0 } = this.#disk() ?? {}
+    this.#wasFull = freeBytes < reserveBytes * (this.#wasFull ? RESERVES.roomy : RESERVES.full)
+    return this.#wasFull
+  }
+}
+
+/** Copies of one kind: of new content, or made again and repaired. */
+interface Lane {
+  isFresh: boolean
+  /** True if no further copy should begin. */
+  isFull: () => boolean
+  atOnce: number
+  /** Waits until a copy may begin. */
+  begin: (signal: AbortSignal) => Promise<void>
+  /** Waits for the time of bytes that were read. Returns whether the disk has no room for them. */
+  read: (bytes: number, signal: AbortSignal) => Promise<boolean>
 }
 
 /** Releases what other places make superfluous, after their nodes have said that they have it. */
@@ -88,19 +165,20 @@ async function freeAll({ copies: { freed }, holdsOn, clock }: CopyRunnerParts, s
   }
 }
 
-function jobsOf(parts: CopyRunnerParts): JobKind<DueCopy, CopyAttempt> {
+function jobsOf(parts: CopyRunnerParts, lane: Lane): JobKind<DueCopy, CopyAttempt> {
   const { copies, logger } = parts
+  const { isFresh, atOnce } = lane
   return {
-    name: 'copies',
+    name: isFresh ? 'copies' : 'repairs of copies',
     pauses: { firstMs: FIRST_RETRY_MS, longestMs: LONGEST_RETRY_MS },
-    batch: { accounts: 1, each: AT_ONCE },
-    perAccount: AT_ONCE,
+    batch: { accounts: 1, each: atOnce },
+    perAccount: atOnce,
     fullMs: FULL_MS,
     // Copies belong to no account.
-    due: async ({ now, each }) => ({ jobs: await copies.due(now, each), last: null }),
-    nextDue: () => copies.nextDue(),
-    isFull: running => [...running].length >= AT_ONCE,
-    attempt: job => attemptAt(job, parts),
+    due: async ({ now, each }) => ({ jobs: await copies.due({ isFresh, now, limit: each }), last: null }),
+    nextDue: () => copies.nextDue(isFresh),
+    isFull: running => lane.isFull() || [...running].length >= atOnce,
+    attempt: job => attemptAt(job, parts, lane),
     begin: async ({ job }) => ({ ...job, attempts: job.attempts + 1 }),
     failed: async (_, copy, { error, retryAt }) => {
       const reason = isHoldfastError(error) ? `${error.code}: ${error.message}` : 'INTERNAL_ERROR: the copy failed'
@@ -110,15 +188,25 @@ function jobsOf(parts: CopyRunnerParts): JobKind<DueCopy, CopyAttempt> {
   }
 }
 
-function attemptAt(job: DueCopy, { copies, home, readerOf }: CopyRunnerParts): CopyAttempt {
+function attemptAt(job: DueCopy, { copies, home, readerOf }: CopyRunnerParts, lane: Lane): CopyAttempt {
   const ending = new AbortController()
+  const { signal } = ending
   return {
     job,
     abort: reason => ending.abort(reason),
     run: async copy => {
+      await lane.begin(signal)
       const nodes = await copies.sourcesOf(copy)
       if (nodes.length === 0) throw new HoldfastError('UNAVAILABLE', 'no other node has the content')
-      const { staged, stagedRootId, dag } = await takeDag(copy, home, readerOf(nodes), ending.signal)
+      const source = readerOf(nodes)
+      const paced: BlockSource = {
+        read: async (cid, options) => {
+          const bytes = await source.read(cid, options)
+          if (await lane.read(bytes.length, signal)) throw new HoldfastError('STORAGE_FULL', 'no room for copies')
+          return bytes
+        },
+      }
+      const { staged, stagedRootId, dag } = await takeDag(copy, home, paced, signal)
       try {
         await copies.take(copy, { backendId: home.id, stagedRootId, dag })
       } finally {

@@ -4,6 +4,7 @@ import type { FleetRevisions } from '../content/fleet-revisions.ts'
 import { cidOf } from '../ipld/cid.ts'
 import { DEFAULT_BACKEND_ID } from '../ledger/blocks.ts'
 import { Possessor, PUBLIC } from '../ledger/possessor.ts'
+import type { CopyRunner } from '../upkeep/copy-runner.ts'
 import { LostNodes } from '../upkeep/lost-nodes.ts'
 import { Offering } from '../upkeep/offering.ts'
 import { Retirement } from '../upkeep/retirement.ts'
@@ -21,7 +22,7 @@ interface Below {
   network: NetworkModule
   wakeFeatures: () => void
   revisions: Pick<FleetRevisions, 'catchUp'> | null
-  loadCopyRunner: () => Promise<typeof import('../upkeep/copy-runner.ts')>
+  loadCopyRunner: () => Promise<{ CopyRunner: typeof CopyRunner }>
   pins: Pick<PinsModule, 'scheduler' | 'wakePlacements' | 'publishChanges' | 'backendOf' | 'deletion'>
 }
 
@@ -43,7 +44,7 @@ export async function makeNodeWork(setup: Setup, below: Below) {
         below.wakeFeatures()
       })
       if (member === null) follow()
-      else await member.start(follow)
+      else await member.start(follow, copying?.look)
       // Other nodes wait for this node only from its first heartbeat on.
       await below.revisions?.catchUp()
     },
@@ -132,14 +133,27 @@ interface Work extends Settling {
 }
 
 async function copyingOf(
-  { clock, logger }: Setup,
+  { clock, logger, config }: Setup,
   { storage, clusters: { registry }, nodes: { member }, loadCopyRunner }: Below,
-): Promise<Work | null> {
+): Promise<CopyRunner | null> {
   const copies = member === null ? null : await storage.copies()
   if (copies === null || member === null) return null
   const { CopyRunner } = await loadCopyRunner()
   const readerOf = (nodes: readonly string[]) => member.readerOf(...nodes)
-  return new CopyRunner({ copies, home: registry.defaultBackend, readerOf, holdsOn: member.holdsOn, clock, logger })
+  const reserve = storage.reserves.get(DEFAULT_BACKEND_ID)
+  return new CopyRunner({
+    copies,
+    home: registry.defaultBackend,
+    readerOf,
+    holdsOn: member.holdsOn,
+    disk: () => reserve?.state ?? null,
+    lookAtDisk: async () => reserve?.look(),
+    repairAfterMs: id => registry.repairAfterMs(id),
+    unbrokenMs: () => storage.shared?.fleet?.nodes.unbrokenMs() ?? 0,
+    rates: { bytesPerSecond: config.repairBytesPerSecond, contentsPerSecond: config.repairContentsPerSecond },
+    clock,
+    logger,
+  })
 }
 
 /** Returns the backend for the content of a cluster, which no node may keep; null for an absent directory. */

@@ -2,7 +2,7 @@ import type { FetchRow, StatusChange } from '../catalogue/fetches.ts'
 import type { PlacementRow } from '../catalogue/placements.ts'
 import { unsettled } from '../concurrency/woken-work.ts'
 import { CheckedSource, FirstSource } from '../content/block-source.ts'
-import type { DagIdentity } from '../ipld/cid.ts'
+import type { OwnedDag } from '../ledger/whole-dag.ts'
 import type { Announcer } from '../pins/announcer.ts'
 import { DeletionStop } from '../pins/deletion-stop.ts'
 import type { attemptMaker } from '../pins/fetch/fetch-attempt.ts'
@@ -37,6 +37,7 @@ import type { NetworkModule } from './network-module.ts'
 import type { NodesModule } from './nodes-module.ts'
 import { ownAccountOf } from './own-account.ts'
 import type { Setup } from './setup.ts'
+import { copiedOf, shownPlaces } from './shown-copies.ts'
 import type { StorageModule } from './storage-module.ts'
 
 /** Maximum number of concurrent block requests for one DAG. */
@@ -98,7 +99,6 @@ export function makePins(setup: Setup, below: Below, load: Loaders) {
     ...below.nodes,
     records,
     targets,
-    clusters: below.clusters.registry,
     clock,
   })
   const parts = { sweeper, scheduler, records, bulk, clock, changes, activity, visibility, ownAccount }
@@ -171,7 +171,9 @@ function pinMakers({ clock, config, memoryBytes }: Setup, shared: Shared, schedu
   const { registry } = clusters
   const external = {
     isExternal: (id: string) => (registry.nodeOf(id) === null ? registry.isExternal(id) : null),
-    peersOf: async (id: string, dag: DagIdentity) => {
+    hasCopies: (id: string) => registry.copiesOf(id) > 1,
+    peersOf: async (id: string, dag: OwnedDag) => {
+      if (registry.copiesOf(id) > 1) return shownPlaces(storage, dag)
       const node = registry.nodeOf(id)
       return node === null ? clusters.peersOf(id, dag) : ((await nodes.member?.peersOf(node, id, dag)) ?? null)
     },
@@ -180,8 +182,17 @@ function pinMakers({ clock, config, memoryBytes }: Setup, shared: Shared, schedu
   const timelock = new Timelock()
   const targets = new PinTargets({ accounts, plans, clusters: registry, timelock, clock })
   const leaveFetch = (fetchId: number): Promise<void> => scheduler.left(fetchId)
-  const commit = new PinCommit({ clusters: registry, records, clock, changes, deletion, leaveFetch })
-  const staging = new UploadStaging(registry, targets, records, catalogue.keys, clock, deletion)
+  const copied = copiedOf(shared)
+  const commit = new PinCommit({ clusters: registry, records, clock, changes, deletion, leaveFetch, copied })
+  const staging = new UploadStaging(
+    registry,
+    targets,
+    records,
+    catalogue.keys,
+    clock,
+    deletion,
+    nodes.member?.receiverOf,
+  )
   const { findTimeoutSeconds, waitSeconds, maxBlocks, maxDepth } = config.pin
   const times = { findMs: findTimeoutSeconds * 1_000, waitMs: waitSeconds * 1_000 }
   const fetcher = network.node

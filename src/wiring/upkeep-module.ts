@@ -58,6 +58,7 @@ function statisticsOf(
     publicNetwork: () => network.publicNetwork(),
     announcements: pins.announcements,
     clusters: () => clusters.watch.health(),
+    copies: async () => (clusters.registry.hasCopies ? ((await (await storage.copies())?.counts()) ?? null) : null),
     backups: () => backup.made?.backups.newest() ?? null,
     disks: () =>
       Promise.all([...storage.reserves].map(async ([backend, reserve]) => ({ backend, ...(await reserve.look()) }))),

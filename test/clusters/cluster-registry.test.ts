@@ -34,3 +34,30 @@ test('clusters share a system on this node and on others', () => {
   ])
   expect(() => registry.sharing('c2')).toThrow('absent')
 })
+
+test('each node of a cluster may receive its content', () => {
+  const at = (node: string) =>
+    new ClusterRegistry({
+      clusters: [
+        { ...cluster, id: 'many', node: 'a', nodes: ['a', 'b'], copies: 2 },
+        { ...cluster, id: 'one', node: 'a' },
+      ],
+      defaultCluster: 'many',
+      defaultBackend: backendOf(0),
+      backends: new Map(),
+      node,
+      gatewayUrl: 'http://127.0.0.1/ipfs/',
+    })
+  const [first, second, other] = [at('a'), at('b'), at('c')]
+  for (const [registry, may] of [
+    [first, [true, true]],
+    [second, [true, false]],
+    [other, [false, false]],
+  ] as const) {
+    expect(['many', 'one'].map(id => registry.mayReceive(id))).toEqual(may)
+  }
+  expect([second.nodesOf('many'), second.copiesOf('many'), second.copiesOf('one')]).toEqual([['a', 'b'], 2, 1])
+  expect(second.backendOf('many').id).toBe(0)
+  expect(() => second.backendOf('one')).toThrow('kept by the node a')
+  expect(() => other.backendOf('many')).toThrow('kept by the node a')
+})

@@ -265,6 +265,8 @@ test('schema defaults apply only to omitted fields', () => {
   expect(complete).toEqual({
     backupRoots: [],
     backupBytesPerSecond: 104_857_600,
+    repairBytesPerSecond: 20_000_000,
+    repairContentsPerSecond: 50,
     pin: {
       findTimeoutSeconds: 20,
       waitSeconds: 20,

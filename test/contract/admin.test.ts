@@ -102,7 +102,7 @@ describe.each(hosts.map(host => ({ host, name: host.name })))('the owner’s rou
     },
   )
 
-  test('a single node can neither retire nor be forgotten', async () => {
+  test('a single node can neither retire, be forgotten nor be away', async () => {
     const ask = (path: string, body: object) =>
       client.request('POST', `/admin/v1/nodes/${path}`, {
         headers: { ...owner, 'content-type': 'application/json' },
@@ -111,6 +111,7 @@ describe.each(hosts.map(host => ({ host, name: host.name })))('the owner’s rou
     for (const [path, body] of [
       ['a/retire', { to: 'b' }],
       ['a/forget', {}],
+      ['away', { nodes: ['a'] }],
     ] as const) {
       const { status, json } = await ask(path, body)
       expect([path, status, json]).toMatchObject([path, 404, { code: 'NOT_FOUND', message: 'this node runs alone' }])

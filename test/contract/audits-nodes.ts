@@ -6,6 +6,7 @@ const ROUTES = [
   ['POST', '/nodes/cl0/retire', { to: 'cl1' }],
   ['POST', '/nodes/cl0/forget'],
   ['POST', '/nodes/a/forget', { isReplaced: true }],
+  ['POST', '/nodes/away', { nodes: ['cl0'] }],
   ['GET', '/lost'],
 ] as const
 

@@ -47,6 +47,7 @@ test('a status of many records reads its rows in room', async () => {
       new ManualClock(NOW),
       {
         isExternal: () => true,
+        hasCopies: () => false,
         peersOf: async () => {
           heldWhenAsked.push(room.rows.now)
           return []

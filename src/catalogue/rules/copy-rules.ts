@@ -1,5 +1,45 @@
 import type { CopyPlace } from '../copies.ts'
 
+/** A node that may keep the content of a cluster, as the database last saw it. */
+export interface ClusterMember {
+  clusterId: string
+  /** Name of the node. */
+  node: string
+  /** Time since its last heartbeat, in ms. */
+  silentMs: number
+  /** True if other nodes already copy what it has. */
+  isAbsent: boolean
+}
+
+/** Returns whether a node is no longer up. */
+export function isQuiet({ silentMs }: Pick<ClusterMember, 'silentMs'>): boolean {
+  return silentMs >= QUIET_MS
+}
+
+/** Time in ms without a heartbeat after which a node is no longer up. */
+const QUIET_MS = 30_000
+
+/**
+ * Decides which nodes are away for so long that others copy what they have, and which of these have returned. If more than
+ * one node of a cluster is quiet, an operator must decide.
+ *
+ * @param afterMs returns the time of a cluster, in ms; undefined for one that the configuration of this node lacks
+ * @param unbrokenMs time for which this node has written its own heartbeats without a break
+ */
+export function absencesIn(
+  members: readonly ClusterMember[],
+  afterMs: (clusterId: string) => number | undefined,
+  unbrokenMs: number,
+): { began: ClusterMember[]; ended: ClusterMember[] } {
+  const began = [...Map.groupBy(members, ({ clusterId }) => clusterId)].flatMap(([clusterId, all]) => {
+    const after = afterMs(clusterId) ?? Number.POSITIVE_INFINITY
+    const quiet = all.filter(isQuiet)
+    const isClear = quiet.length === 1 && unbrokenMs >= after
+    return isClear ? quiet.filter(({ isAbsent, silentMs }) => !isAbsent && silentMs >= after) : []
+  })
+  return { began, ended: members.filter(one => one.isAbsent && !isQuiet(one)) }
+}
+
 /**
  * Returns whether other places are enough without a copy. Each set needs as many of its nodes as it wants, or all of them.
  * At least one place must be left.

@@ -92,6 +92,26 @@ const forget = route({
   },
 })
 
+const away = route({
+  ...owner,
+  method: 'POST',
+  path: '/nodes/away',
+  audit: 'node.away',
+  summary: 'Have other nodes copy what nodes have that stay away',
+  details:
+    '202. Body: `{"nodes"}`, their ids. While more than one node of a cluster with several copies is away, the others wait ' +
+    'for this call. A node that returns gets its content back, and the others release the further copies a day later.',
+  body: json(Type.Object({ nodes: Type.Array(Type.String({ maxLength: 64 }), { minItems: 1, maxItems: 32 }) })),
+  answers: { 202: Type.Object({ away: Type.Array(text) }) },
+  errors: ['NOT_FOUND', 'CONFLICT', 'VALIDATION', 'UNAVAILABLE'],
+  handler: async ({ body }, { fleet }) => {
+    if (fleet === null) throw new HoldfastError('NOT_FOUND', 'this node runs alone')
+    const { nodes } = await body()
+    await fleet.confirmAway(nodes)
+    return { status: 202, body: { away: nodes } }
+  },
+})
+
 const LostView = Type.Object(
   {
     account: text,
@@ -145,7 +165,7 @@ const enableVisibility = route({
   },
 })
 
-export const nodeRoutes: readonly ContractRoute[] = [list, retire, forget, lost, enableVisibility]
+export const nodeRoutes: readonly ContractRoute[] = [list, retire, forget, away, lost, enableVisibility]
 
 function presentNode({ state, stateAt, isThere, isLeaving, seenAt, name: _, ...node }: ListedNode) {
   const shown = isThere ? (isLeaving ? 'leaving' : 'up') : 'down'

@@ -11,7 +11,9 @@ import { RequestTarget } from '../request-target.ts'
 import type { Services } from '../services.ts'
 
 const Allocation = Type.Object({
-  peer: Type.String({ description: 'the cluster that holds it, or a peer of a cluster on another system' }),
+  peer: Type.String({
+    description: 'the cluster that holds it, a peer of a cluster on another system, or a node with a copy',
+  }),
   status: state,
   timestamp: instant,
   error: orNull(text),
@@ -100,9 +102,11 @@ async function progressOf(context: AuthenticatedContext, { pins }: Services): Pr
   return [newest, ...others]
 }
 
-/** Returns whether a fetch is shown, whose progress is in memory, or an external cluster, which is asked each time. */
+/** Returns whether a fetch is shown, whose progress is in memory, or peers or copies, which are asked for each time. */
 function isLive(progress: Progress): boolean {
-  return progress.some(({ record: { status }, isExternal }) => status !== 'pinned' || isExternal)
+  return progress.some(({ record: { status }, isExternal, peers }) => {
+    return status !== 'pinned' || isExternal || (peers ?? []).length > 0
+  })
 }
 
 /** Builds the status of content: the fields of its newest record, and one allocation for each record. */

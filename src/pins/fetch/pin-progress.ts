@@ -20,14 +20,14 @@ export interface PinProgress {
    */
   isExternal: boolean
   /**
-   * Peers that keep the content. Null if `peers` was not set, or if the external cluster did not answer within three
-   * seconds. Also null if the node that keeps the cluster is away.
+   * Peers that keep the content, or nodes, for a cluster with several copies. Null if `peers` was not set, or if the
+   * external cluster did not answer within three seconds. Also null if the node that keeps the cluster is away.
    */
   peers: BackendStatus['allocations'] | null
 }
 
 /** Request for the progress of an account's records of one CID. */
 export interface StatusRequest extends CidRequest {
-  /** True to also ask external clusters which peers keep the content. */
+  /** True to also ask which peers of external clusters, or which nodes, keep the content. */
   peers?: boolean | undefined
 }

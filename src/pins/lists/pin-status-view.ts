@@ -5,7 +5,8 @@ import type { PlacementRow, Placements } from '../../catalogue/placements.ts'
 import type { RecordRow, Records } from '../../catalogue/records.ts'
 import type { Clock } from '../../domain/clock.ts'
 import { HoldfastError, isHoldfastError } from '../../domain/errors.ts'
-import { checkNew, cidOf, type DagIdentity, identityOf, parseCid } from '../../ipld/cid.ts'
+import { checkNew, cidOf, identityOf, parseCid } from '../../ipld/cid.ts'
+import type { OwnedDag } from '../../ledger/whole-dag.ts'
 import type { FetchScheduler } from '../fetch/fetch-scheduler.ts'
 import type { PinProgress } from '../fetch/pin-progress.ts'
 import { type DagFile, type DirectoryOutcome, LISTED_FILES } from '../pin-types.ts'
@@ -16,12 +17,14 @@ const LISTED_RECORDS = 1_000
 /** Records that are read at once. More of them wait for room. */
 const FEW_RECORDS = 4
 
-/** Clusters on other systems, as this node knows them. */
+/** Clusters on other systems, or with copies on several nodes, as this node knows them. */
 export interface ExternalClusters {
   /** Returns null if another node keeps the cluster. */
   isExternal(clusterId: string): boolean | null
-  /** Returns null if the cluster is not external, or if it or its node does not answer. */
-  peersOf(clusterId: string, dag: DagIdentity): Promise<PinProgress['peers']>
+  /** Returns whether a cluster wants its content on several nodes. */
+  hasCopies(clusterId: string): boolean
+  /** Returns null if the cluster has neither other peers nor copies, or if it or its node does not answer. */
+  peersOf(clusterId: string, dag: OwnedDag): Promise<PinProgress['peers']>
 }
 
 type PeersOf = ExternalClusters['peersOf']
@@ -81,15 +84,15 @@ export class PinStatusView {
     const read = (peersOf: PeersOf | null) =>
       room.hold(accountId, LISTED_RECORDS, async () => this.#progressOf(await find(LISTED_RECORDS), peersOf))
     // Other systems are asked while no rows are held.
-    const unknown = new Map<string, DagIdentity>()
-    const noting: PeersOf = async (clusterId, { codec, multihash }) => {
-      unknown.set(clusterId, { codec, multihash })
+    const unknown = new Map<string, { clusterId: string; dag: OwnedDag }>()
+    const noting: PeersOf = async (clusterId, { codec, multihash, owner }) => {
+      unknown.set(`${owner} ${clusterId}`, { clusterId, dag: { codec, multihash, owner } })
       return null
     }
     let progress: PinProgress[] | null = await read(peersOf && noting)
     if (peersOf === null || unknown.size === 0) return progress
     progress = null
-    await Promise.all([...unknown].map(([clusterId, dag]) => peersOf(clusterId, dag)))
+    await Promise.all([...unknown.values()].map(({ clusterId, dag }) => peersOf(clusterId, dag)))
     return read(peersOf)
   }
 
@@ -125,6 +128,7 @@ export class PinStatusView {
     const job = fetch ?? (record.status === 'pinning' && placement ? jobOf(placement) : undefined)
     // The catalogue has a placement of content on another system, whichever node keeps its cluster.
     const isElsewhere = isExternal ?? placement !== undefined
+    const hasPeers = record.rootId !== null && (isElsewhere || this.#external.hasCopies(record.clusterId))
     return {
       record: presentRecord(record),
       statusAt: record.statusAt,
@@ -136,7 +140,7 @@ export class PinStatusView {
       lastError: job?.lastError ?? (record.status === 'failed' ? record.statusReason : null),
       announcedAt: content?.announcedAt ?? null,
       isExternal: isElsewhere,
-      peers: isElsewhere && record.rootId !== null ? ((await peersOf?.(record.clusterId, record)) ?? null) : null,
+      peers: hasPeers ? ((await peersOf?.(record.clusterId, record)) ?? null) : null,
     }
   }
 
@@ -156,12 +160,13 @@ export class PinStatusView {
   }
 }
 
-/** Asks each cluster once for all records, which have the same content. */
+/** Asks each cluster once for all records of an owner, which have the same content. */
 function onceFor(external: ExternalClusters): PeersOf {
   const asked = new Map<string, Promise<PinProgress['peers']>>()
   return (clusterId, dag) => {
-    const answer = asked.get(clusterId) ?? external.peersOf(clusterId, dag)
-    asked.set(clusterId, answer)
+    const key = `${dag.owner} ${clusterId}`
+    const answer = asked.get(key) ?? external.peersOf(clusterId, dag)
+    asked.set(key, answer)
     return answer
   }
 }

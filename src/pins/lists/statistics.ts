@@ -1,4 +1,5 @@
 import type { Census } from '../../catalogue/census.ts'
+import type { CopyCounts } from '../../catalogue/copies.ts'
 import type { ClusterHealth } from '../../clusters/cluster-watch.ts'
 import type { Activity } from '../../concurrency/activity.ts'
 import type { AnnouncementBacklog } from '../announcer.ts'
@@ -42,6 +43,8 @@ export interface EngineStats {
   /** Null if the node announces nothing. */
   announcements: AnnouncementBacklog | null
   clusters: readonly ClusterHealth[]
+  /** The copies of this node, for content of other nodes. Null if no cluster wants several copies. */
+  copies: CopyCounts | null
   /** Milliseconds by which this node's clock is ahead of the PostgreSQL server's clock. Null with SQLite. */
   clockSkewMs: number | null
 }
@@ -55,6 +58,7 @@ export interface StatisticsSources {
   verification: () => EngineStats['verification']
   backups: () => EngineStats['backups']
   clusters: () => Promise<readonly ClusterHealth[]>
+  copies: () => Promise<CopyCounts | null>
   clockSkewMs: () => number | null
 }
 
@@ -105,6 +109,7 @@ export class Statistics {
       publicNetwork: this.#sources.publicNetwork(),
       announcements: this.#sources.announcements(),
       clusters: await this.#sources.clusters(),
+      copies: await this.#sources.copies(),
       clockSkewMs: this.#sources.clockSkewMs(),
     }
   }

@@ -49,6 +49,7 @@ export class UploadStaging {
   readonly #deletion: DeletionStop
   readonly #uses: UploadTokenUses
   readonly #reservations = new StorageReservations()
+  readonly #receiverOf: (clusterId: string) => Promise<string | null>
 
   constructor(
     clusters: ClusterRegistry,
@@ -57,7 +58,9 @@ export class UploadStaging {
     keys: Pick<KeyStore, 'uses'>,
     clock: Clock,
     deletion: DeletionStop,
+    receiverOf = async (clusterId: string): Promise<string | null> => clusters.nodeOf(clusterId),
   ) {
+    this.#receiverOf = receiverOf
     this.#uses = new UploadTokenUses(keys)
     this.#clusters = clusters
     this.#targets = targets
@@ -141,13 +144,16 @@ export class UploadStaging {
 
   /**
    * Call this after the content has been read.
+   * @param mayHandOver true if another node can receive the upload
    * @throws HoldfastError `CLUSTER_NOT_ALLOWED`, `INVALID_TIMELOCK`, `TIMELOCK_NOT_ALLOWED`; the error of `late`
    */
-  async decide(requester: Requester, options: UploadOptions): Promise<Decided> {
+  async decide(requester: Requester, options: UploadOptions, mayHandOver: boolean): Promise<Decided> {
     const late = options.late === undefined ? undefined : await orAborted(options.late(), options.signal)
     const settings = fixed({ ...options, ...definedOnly(late) }, options.token)
     const target = this.#targets.decide(requester, settings)
-    const node = this.#clusters.nodeOf(target.clusterId)
+    const { clusterId } = target
+    const isTaken = !mayHandOver && this.#clusters.mayReceive(clusterId)
+    const node = isTaken ? null : await this.#receiverOf(clusterId)
     return node === null ? { settings, target, node } : { settings, target, node }
   }
 

@@ -1,7 +1,9 @@
 import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { Postgres } from '../../../adapters/postgres/postgres.ts'
 import { systemClock } from '../../../src/domain/clock.ts'
+import { SCOPES } from '../../../src/index.ts'
 import { settled } from '../../../src/testing/index.ts'
 import { pseudoRandom } from '../../support/bytes.ts'
 import { type FleetNode, openFleet } from '../../support/fleet.ts'
@@ -9,6 +11,7 @@ import { needsPostgres, startPostgres, type TestPostgres } from '../../support/p
 import { filesIn } from '../../support/temp-dir.ts'
 
 const CLUSTER = { id: 'main', label: '', region: '', country: null, gateways: [], nodes: ['a', 'b', 'c'], copies: 2 }
+const SINGLE = { ...CLUSTER, id: 'single', copies: 1 }
 /** Another node reacts after a moment, or much later on a busy machine. */
 const PATIENCE = { timeout: 60_000 }
 /** More than one block. */
@@ -22,17 +25,19 @@ describe('copies between nodes', { timeout: 120_000, ...needsPostgres }, () => {
   afterAll(() => server?.stop())
 
   interface Copied {
+    database: string
     nodes: FleetNode[]
     account: string
     /** Resolves when all copies are made. */
     done: () => Promise<void>
   }
   const withCopies = async (run: (fleet: Copied) => Promise<void>, cluster = { ...CLUSTER }) => {
-    const config = { database: await server.fresh(), clusters: [cluster], defaultCluster: 'main', clock: systemClock }
+    const database = await server.fresh()
+    const config = { database, clusters: [cluster, SINGLE], defaultCluster: 'main', clock: systemClock }
     const { a, nodes, close } = await openFleet(config, 3)
     try {
       const { id: account } = await a.engine.accounts.create({ email: 'one@example.org', plan: 'unlimited' })
-      await run({ nodes, account, done: () => settled(nodes.map(({ engine }) => engine)) })
+      await run({ database, nodes, account, done: () => settled(nodes.map(({ engine }) => engine)) })
     } finally {
       await close()
     }
@@ -125,6 +130,71 @@ describe('copies between nodes', { timeout: 120_000, ...needsPostgres }, () => {
       expect((await a.engine.verify()).damaged).toEqual([])
       expect([statuses, await statusOf(fleet, a, cid)]).toEqual([[], 'pinned'])
       expect(await read(a, cid)).toEqual([200, LARGE])
+    })
+  })
+
+  test('an upload goes to the next node while the first is away', async () => {
+    await withCopies(async fleet => {
+      const [a, b, c] = fleet.nodes as [FleetNode, FleetNode, FleetNode]
+      const { secret } = await a.engine.keys.create(fleet.account, { name: 'all', scopes: SCOPES })
+      const send = async (node: FleetNode, name: string, cl?: string) => {
+        const body = new FormData()
+        body.append('file', new Blob([Buffer.from(pseudoRandom(900, name))]), name)
+        // Behind the file, the cluster is known only at the end.
+        if (cl !== undefined) body.append('cl', cl)
+        const request = { method: 'POST', headers: { 'x-api-key': secret }, body }
+        const answer = await fetch(`${node.url}/api/v3/files`, request)
+        return { ...((await answer.json()) as { cid: string; copies: unknown }), code: answer.status }
+      }
+      expect(await send(c, 'before')).toMatchObject({ code: 201, copies: { wanted: 2, have: 1 } })
+      expect(await send(c, 'before')).not.toHaveProperty('copies')
+      expect(await send(c, 'of one node', 'single')).not.toHaveProperty('copies')
+      await fleet.done()
+      await a.stop()
+      await expect.poll(async () => (await send(c, 'while away')).code, PATIENCE).toBeLessThan(300)
+      const { cid, code } = await send(b, 'another', 'main')
+      expect(code).toBe(201)
+      const owned = await b.engine.nodes.list()
+      expect(owned.map(({ id, records }) => [id, records])).toEqual(expect.arrayContaining([['b', 2]]))
+      await a.start()
+      await fleet.done()
+      await b.stop()
+      expect(await read(a, cid)).toEqual([200, 900])
+      expect(await statusOf(fleet, a, cid)).toBe('pinned')
+      await b.start()
+      await a.engine.pins.remove(cid, { account: fleet.account })
+      await fleet.done()
+      for (const node of fleet.nodes) expect((await read(node, cid))[0]).toBe(404)
+    })
+  })
+
+  test('the nodes of content are listed, and not from memory', async () => {
+    await withCopies(async fleet => {
+      const [a, b] = fleet.nodes as [FleetNode, FleetNode]
+      const { secret } = await a.engine.keys.create(fleet.account, { name: 'all', scopes: SCOPES })
+      const { cid } = await upload(fleet, 'small')
+      await fleet.done()
+      const shown = async () => {
+        const answer = await fetch(`${b.url}/api/v3/allocations/${cid}`, { headers: { 'x-api-key': secret } })
+        type Shown = { replication_factor: number; allocations: { peer: string; status: string; error: unknown }[] }
+        const { replication_factor, allocations } = (await answer.json()) as Shown
+        return [replication_factor, ...allocations.map(({ peer, status, error }) => [peer, status, error])]
+      }
+      const [count, first, second, third] = await shown()
+      expect([count, first, second]).toEqual([2, ['main', 'pinned', null], ['a', 'pinned', null]])
+      const [other] = third as [string]
+      expect(third).toEqual([other, 'pinned', null])
+      const keeper = other === 'b' ? b : (fleet.nodes[2] as FleetNode)
+      const states = { have: 1, wanted: 0, damaged: 0, surplus: 0, going: 0 }
+      // Counts are up to ten seconds old.
+      await expect
+        .poll(async () => (await keeper.engine.stats()).copies, PATIENCE)
+        .toEqual({ states, waitsSince: null, reason: null })
+      const database = await Postgres.open({ url: fleet.database, connections: 1 })
+      const later = Number.MAX_SAFE_INTEGER
+      await database.command(`UPDATE copies SET state = 'wanted', due_at = ${later}, last_error = 'full'`, [])
+      await database.close()
+      expect(await shown()).toEqual([1, first, second, [other, 'queued', 'full']])
     })
   })
 

@@ -5,6 +5,7 @@ import { ForwardingNodes } from '../../../adapters/fleet/other-nodes.ts'
 import type { Principal } from '../../../src/access/principal.ts'
 import { Slots } from '../../../src/concurrency/slots/slots.ts'
 import { systemClock } from '../../../src/domain/clock.ts'
+import { HoldfastError } from '../../../src/domain/errors.ts'
 import { formBody } from '../../../src/domain/form-body.ts'
 import type { Forwarded } from '../../../src/http/api-messages.ts'
 import type { AuthenticatedContext } from '../../../src/http/route.ts'
@@ -12,15 +13,29 @@ import type { AuthenticatedContext } from '../../../src/http/route.ts'
 const FROM_A = { node: 'a', to: 'b', requestId: 'of-a', client: '192.0.2.1', scheme: null, host: null }
 
 /** Sends a form to the node `b`, which keeps `first`. Returns what `b` forwards. */
-async function formAt(forwarded: Forwarded | undefined, cluster = '') {
+async function formAt(
+  forwarded: Forwarded | undefined,
+  cluster = '',
+  { refusing = [], body = null }: { refusing?: string[]; body?: AsyncIterable<Uint8Array> | null } = {},
+) {
   const asked: FleetRequest[] = []
+  const nodes: string[] = []
   const bounds = { capacity: 1, perOwner: 1, waiting: 1, waitMs: 1_000, what: 'this' }
   const [slots, handOvers] = [new Slots(bounds, systemClock), new Slots(bounds, systemClock)]
   const others = new ForwardingNodes({
-    clusters: { nodeOf: id => (id === 'second' ? 'c' : null), defaultCluster: 'first' },
+    clusters: { mayReceive: id => id !== 'second', defaultCluster: 'first' },
+    receiverOf: async (id, away) => {
+      if (id === 'second') return 'c'
+      return id === 'many' ? (['c', 'd'].find(node => away?.has(node) !== true) ?? null) : null
+    },
     sender: {
-      send: async (_node, request) => {
+      send: async (node, request) => {
         asked.push(request)
+        nodes.push(node)
+        if (refusing.includes(node)) {
+          for await (const _ of (body === null ? [] : request.body) as AsyncIterable<Uint8Array>) break
+          throw new HoldfastError('UNAVAILABLE', `${node} refuses`)
+        }
         return { status: 201, headers: {}, body: (async function* () {})() }
       },
     },
@@ -40,7 +55,7 @@ async function formAt(forwarded: Forwarded | undefined, cluster = '') {
       path: '/api/v3/files',
       query: 'a=b',
       header: name => headers[name],
-      body: (async function* () {})(),
+      body: body ?? (async function* () {})(),
       signal: new AbortController().signal,
       remoteAddress: '192.0.2.1',
       forwarded,
@@ -55,10 +70,11 @@ async function formAt(forwarded: Forwarded | undefined, cluster = '') {
   const answer = () => others.answer(context, 'cluster')
   const handOver = async () => {
     const here = await answer()
-    assert.ok('handOver' in here && here.handOver !== undefined)
+    if (!('handOver' in here)) return null
+    assert.ok(here.handOver !== undefined)
     return here.handOver({ node: 'c', cluster: 'second', signal, ...formBody([]) })
   }
-  return { asked, answer, handOver, slots, handOvers }
+  return { asked, nodes, answer, handOver, slots, handOvers }
 }
 
 test('a handed-over upload is not handed over again', async () => {
@@ -68,8 +84,7 @@ test('a handed-over upload is not handed over again', async () => {
   const { 'content-type': type, ...others } = once.asked[0]?.headers ?? {}
   expect([type?.split(';')[0], others]).toEqual(['multipart/form-data', { 'x-cluster': 'second', accept: 'x' }])
   const twice = await formAt({ ...FROM_A, isDecided: true })
-  await expect(twice.handOver()).rejects.toMatchObject({ code: 'UNAVAILABLE' })
-  expect(twice.asked).toEqual([])
+  expect([await twice.handOver(), twice.asked]).toEqual([null, []])
 })
 
 test('a forwarded request is not forwarded again', async () => {
@@ -92,4 +107,28 @@ test('a hand-over waits for a slot of hand-overs, not of forwarded requests', as
   expect(asked).toHaveLength(1)
   taken.leave()
   expect(await later).toMatchObject({ status: 201 })
+})
+
+test('a request goes to the next node if one refuses it', async () => {
+  const next = await formAt(undefined, 'many', { refusing: ['c'] })
+  expect(await next.answer()).toMatchObject({ status: 201 })
+  expect(next.nodes).toEqual(['c', 'd'])
+  const here = await formAt(undefined, 'many', { refusing: ['c', 'd'] })
+  expect(await here.answer()).toHaveProperty('handOver')
+  expect([here.nodes, here.slots.state.running]).toEqual([['c', 'd'], 0])
+})
+
+test('a request whose body was sent goes to no other node', async () => {
+  const body = (async function* () {
+    yield new Uint8Array(9)
+  })()
+  const sent = await formAt(undefined, 'many', { refusing: ['c'], body })
+  await expect(sent.answer()).rejects.toThrow('c refuses')
+  expect(sent.nodes).toEqual(['c'])
+})
+
+test('a node of the cluster keeps what another node forwards', async () => {
+  const { answer, nodes } = await formAt(FROM_A, 'many')
+  expect(await answer()).toHaveProperty('handOver')
+  expect(nodes).toEqual([])
 })

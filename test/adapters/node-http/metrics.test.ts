@@ -186,6 +186,16 @@ describe('metrics', () => {
     expect(text).toContain('holdfast_oldest_announcement_timestamp_seconds 4\n')
   })
 
+  test('report the copies of a node by state', async () => {
+    const stats = await engine.stats()
+    expect([stats.copies, metrics.text(stats).includes('holdfast_copies')]).toEqual([null, false])
+    const states = { have: 5, wanted: 2, damaged: 0, surplus: 1, going: 0 }
+    const text = metrics.text({ ...stats, copies: { states, waitsSince: 4_000, reason: null } })
+    expect(text).toContain('holdfast_copies{state="have"} 5\n')
+    expect(text).toContain('holdfast_copies{state="wanted"} 2\n')
+    expect(text).toContain('holdfast_oldest_copy_timestamp_seconds 4\n')
+  })
+
   test('combine with those of a host program, each name once', async () => {
     const url = await listen()
     await upload(url, 'something')

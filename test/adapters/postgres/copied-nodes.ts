@@ -48,11 +48,12 @@ export function copiedNodes() {
     if (found === null) throw new Error('the node has no copies')
     return found
   }
+  const dueOf = (copies: Copies, isFresh = true) => copies.due({ isFresh, now: NOW, limit: 100 })
   /** Makes all copies that nodes want. */
   const takeAll = async (nodes: readonly TestNode[]) => {
     for (const node of nodes) {
       const copies = await copiesOf(node)
-      for (const due of await copies.due(NOW, 100)) {
+      for (const due of [...(await dueOf(copies)), ...(await dueOf(copies, false))]) {
         const { codec, multihash, owner } = due
         const dag = { ...SIZES, codec, multihash, owner }
         await copies.take(due, { backendId: 0, stagedRootId: await node.stage(0), dag })
@@ -81,6 +82,7 @@ export function copiedNodes() {
     rows,
     countOf,
     copiesOf,
+    dueOf,
     takeAll,
     walked,
     released,

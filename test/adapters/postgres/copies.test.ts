@@ -12,7 +12,8 @@ import type { TestNode } from './catalogue-in-postgres.ts'
 import { copiedNodes, NODES, TWO } from './copied-nodes.ts'
 
 describe('copies in a fleet', needsPostgres, () => {
-  const { db, configured, withNodes, rows, countOf, copiesOf, takeAll, walked, released, ledgerOf } = copiedNodes()
+  const { db, configured, withNodes, rows, countOf, copiesOf, dueOf, takeAll, walked, released, ledgerOf } =
+    copiedNodes()
 
   test('one copy writes no row and enables no trigger', async () => {
     await configured({})
@@ -138,7 +139,7 @@ describe('copies in a fleet', needsPostgres, () => {
       await commit(here, [record('r1')])
       const wanting = (await rows())[0]?.node === 'there' ? there : third
       const copies = await copiesOf(wanting)
-      const [due] = await copies.due(NOW, 1)
+      const [due] = await dueOf(copies)
       if (due === undefined) throw new Error('no copy is due')
       const { place } = wanting.ledger
       wanting.ledger.place = async wanted => {
@@ -199,6 +200,35 @@ describe('copies in a fleet', needsPostgres, () => {
       ])
       const payers = await here.egress.payersOf([hold], { now: NOW, month: 202_611 })
       expect(payers.map(({ accountId }) => accountId)).toEqual(['one'])
+    })
+  })
+
+  test('each place of content is known, and why it waits', async () => {
+    await configured(TWO)
+    await withNodes(async nodes => {
+      const [here] = nodes
+      await commit(here, [record('r1')])
+      const [{ node } = { node: '' }] = await rows()
+      const keeper = nodes[NODES.indexOf(node)] as TestNode
+      const copies = await copiesOf(keeper)
+      const places = (state: string, reason: string | null) =>
+        [
+          { node: 'here', state: 'have', reason: null },
+          { node, state, reason },
+        ].sort((one, other) => (one.node < other.node ? -1 : 1))
+      expect(await copies.placesOf({ ...DAG, owner: 0 })).toEqual(places('wanted', null))
+      const [due] = await dueOf(copies)
+      if (due === undefined) throw new Error('no copy is due')
+      await copies.retry(due, NOW + 1, 'STORAGE_FULL')
+      expect(await copies.placesOf({ ...DAG, owner: 0 })).toEqual(places('wanted', 'STORAGE_FULL'))
+      const { states, waitsSince, reason } = await copies.counts()
+      expect([states.wanted, states.have, typeof waitsSince, reason]).toEqual([1, 0, 'number', 'STORAGE_FULL'])
+      const [, , last] = nodes
+      expect((await (await copiesOf(last)).counts()).states.have).toBe(0)
+      await takeAll(nodes.filter(one => one !== keeper))
+      await copies.retry(due, 0, '')
+      await takeAll([keeper])
+      expect(await copies.placesOf({ ...DAG, owner: 0 })).toEqual(places('have', null))
     })
   })
 

@@ -148,9 +148,14 @@ async function copied(database: Postgres): Promise<void> {
     async node => {
       const copies = await node.copies()
       await copies?.walk()
-      await copies?.nextDue()
-      for (const due of (await copies?.due(1, 1)) ?? []) {
+      await copies?.nextDue(true)
+      for (const due of (await copies?.due({ isFresh: true, now: 1, limit: 1 })) ?? []) {
         await copies?.sourcesOf(due)
+        await copies?.placesOf(due)
+        await copies?.counts()
+        await copies?.presence.observe(() => 1_000, 1_000)
+        await copies?.presence.room(true)
+        await copies?.presence.room(false)
         await copies?.retry(due, 1, 'later')
         await copies?.take(due, { backendId: 0, stagedRootId: await node.stage(0), dag: { ...SIZES, ...DAG } })
       }

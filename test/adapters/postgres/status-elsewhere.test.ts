@@ -26,7 +26,7 @@ describe('a pin in a cluster on another system', needsPostgres, () => {
         'there',
         async there => {
           const scheduler = { attempt: () => undefined } as never
-          const external = { isExternal: () => null, peersOf: async () => null }
+          const external = { isExternal: () => null, hasCopies: () => false, peersOf: async () => null }
           const view = new PinStatusView(there, scheduler, new ManualClock(), external, () => {
             throw new Error('one record needs no room')
           })

@@ -98,7 +98,7 @@ function Pin({ status, records, onChanged }: PinProps) {
       <${Facts} status=${status} record=${record} url=${url} />
     </section>
     ${isPinned && (isPrivate ? html`<${OwnContents} status=${status} />` : html`<${PinContents} status=${status} url=${url} />`)}
-    <${Allocations} status=${status} />
+    <${Allocations} status=${status} records=${records} />
     <${PinRecords} status=${status} records=${records} onChanged=${onChanged} />
     <${PinMeta} key=${status.uploadId} uploadId=${status.uploadId} meta=${status.meta} onDone=${onChanged} />
   </div>`
@@ -144,14 +144,20 @@ function Facts({ status, record, url }: { status: Status; record: ListedUpload |
   return html`<dl class="facts">${facts.map(([term, fact]) => html`<dt>${term}</dt><dd>${fact}</dd>`)}</dl>`
 }
 
-function Allocations({ status: { allocations, cid } }: { status: Status }) {
+function Allocations({ status: { allocations, cid }, records }: Pick<PinProps, 'status' | 'records'>) {
+  const clusters = new Set(records.map(({ clusterId }) => clusterId))
+  const title = allocations.some(({ peer }) => !clusters.has(peer)) ? 'Clusters and copies' : 'Clusters'
   return html`<section class="card" aria-labelledby="allocations-title">
-    <h2 id="allocations-title">Clusters</h2>
+    <h2 id="allocations-title">${title}</h2>
     <div class="list"><table class="stacked">
-      <thead><tr><th scope="col">Cluster</th><th scope="col">State</th><th scope="col">Since</th><th scope="col">Error</th></tr></thead>
+      <thead><tr><th scope="col">Place</th><th scope="col">State</th><th scope="col">Since</th><th scope="col">Error</th></tr></thead>
       <tbody>${allocations.map(
         ({ peer, status, timestamp, error }) => html`<tr>
-          <td><a href=${routeTo(['pin', cid], { cluster: peer })}><code>${peer}</code></a></td>
+          <td>${
+            clusters.has(peer)
+              ? html`<a href=${routeTo(['pin', cid], { cluster: peer })}><code>${peer}</code></a>`
+              : html`<code>${peer}</code>`
+          }</td>
           <td><${StateBadge} state=${status} /></td>
           <td class="age" data-label="Since">${formatInstant(timestamp)}</td>
           <td data-label="Error">${error ?? '–'}</td>

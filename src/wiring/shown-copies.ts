@@ -1,0 +1,47 @@
+import type { PlaceState } from '../catalogue/copies.ts'
+import type { BackendStatus } from '../clusters/cluster-backend.ts'
+import type { OwnedDag } from '../ledger/whole-dag.ts'
+import type { PinCommitParts } from '../pins/pin-commit.ts'
+import type { ClustersModule } from './clusters-module.ts'
+import type { NodesModule } from './nodes-module.ts'
+import type { StorageModule } from './storage-module.ts'
+
+interface Below {
+  storage: Pick<StorageModule, 'copies'>
+  clusters: Pick<ClustersModule, 'registry'>
+  nodes: NodesModule
+}
+
+/** Announces new records to the nodes that should copy them. After a commit, an error must not fail the request. */
+export function copiedOf({ storage, nodes: { member }, clusters: { registry } }: Below): PinCommitParts['copied'] {
+  return async record => {
+    const wanted = registry.copiesOf(record.clusterId)
+    if (wanted === 1 || member === null) return null
+    const places = await placesOf(storage, record)
+    if (places === null) return null
+    const nodesIn = (...states: Array<PlaceState['state']>): string[] =>
+      places.flatMap(({ node, state }) => (states.includes(state) ? node : []))
+    member.announceCopies(nodesIn('wanted'))
+    return { wanted, have: nodesIn('have', 'surplus').length }
+  }
+}
+
+/** Returns the nodes of content, as answers show them. Null if copies are off, or while the database does not answer. */
+export async function shownPlaces(
+  storage: Below['storage'],
+  dag: OwnedDag,
+): Promise<BackendStatus['allocations'] | null> {
+  const places = await placesOf(storage, dag)
+  return places?.map(shownPlace) ?? null
+}
+
+async function placesOf({ copies }: Below['storage'], dag: OwnedDag): Promise<PlaceState[] | null> {
+  const found = copies().then(known => known?.placesOf(dag))
+  return (await found.catch(() => null)) ?? null
+}
+
+function shownPlace({ node: peer, state, reason }: PlaceState): BackendStatus['allocations'][number] {
+  if (state === 'wanted') return { peer, state: 'queued', error: reason }
+  if (state === 'damaged') return { peer, state: 'queued', error: `damaged: ${reason ?? 'it is repaired'}` }
+  return { peer, state: 'pinned', error: null }
+}
