@@ -38,8 +38,8 @@ export const possessionPromises: readonly KeptPromise[] = [
   {
     promise: 'a block belongs to the owners of its roots',
     file: 'src/ledger/block-table.ts',
-    find: 'WHERE ${live} AND r.owner IN (0, ?) LIMIT 1',
-    replace: 'WHERE ${live} AND r.owner >= min(0, ?) LIMIT 1',
+    find: 'WHERE ${LIVE_ROOT} AND r.owner IN (0, ?) LIMIT 1',
+    replace: 'WHERE ${LIVE_ROOT} AND r.owner >= min(0, ?) LIMIT 1',
     test: content('is usable through a root of another owner'),
   },
   {
@@ -66,8 +66,8 @@ export const possessionPromises: readonly KeptPromise[] = [
   {
     promise: 'strangers read through no root of an account',
     file: 'src/ledger/open-blocks.ts',
-    find: 'rootId, liveUntil FROM ${open} WHERE owner = 0 LIMIT 1`',
-    replace: 'rootId, liveUntil FROM ${open} LIMIT 1`',
+    find: 'rootId, liveUntil FROM ${OPEN} WHERE owner = 0 LIMIT 1`',
+    replace: 'rootId, liveUntil FROM ${OPEN} LIMIT 1`',
     test: content('is public or private through its roots'),
   },
   {

@@ -78,8 +78,8 @@ export const upkeepPromises: readonly KeptPromise[] = [
   {
     promise: 'a record with a hold on other content is not called sound',
     file: 'src/ledger/holds.ts',
-    find: ' AND r.backend_id = ? AND r.codec = ? AND r.multihash = ?`)\n    this.#delete',
-    replace: ' AND ? <> -1 AND ? <> -1 AND ? IS NOT NULL`)\n    this.#delete',
+    find: ' AND r.backend_id = ? AND r.codec = ? AND r.multihash = ?`)\n',
+    replace: ' AND ? <> -1 AND ? <> -1 AND ? IS NOT NULL`)\n',
     test: { file: reconcile, name: 'moves holds from other content back to the records' },
   },
   {

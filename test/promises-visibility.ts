@@ -27,14 +27,14 @@ export const visibilityPromises: readonly KeptPromise[] = [
   {
     promise: 'no surface tells strangers of private content',
     file: 'src/ledger/open-blocks.ts',
-    find: 'rootId, liveUntil FROM ${open} WHERE owner = 0 LIMIT 1`',
+    find: 'rootId, liveUntil FROM ${OPEN} WHERE owner = 0 LIMIT 1`',
     replace: 'rootId, liveUntil FROM ${seen("r.barred = 0")} LIMIT 1`',
     test: matrix,
   },
   {
     promise: 'peers get no private block',
     file: 'src/ledger/open-blocks.ts',
-    find: 'rootId, liveUntil FROM ${open} WHERE owner = 0 LIMIT 1`',
+    find: 'rootId, liveUntil FROM ${OPEN} WHERE owner = 0 LIMIT 1`',
     replace: 'rootId, liveUntil FROM ${seen("r.barred = 0")} LIMIT 1`',
     test: { file: 'test/visibility/peers.test.ts', name: 'get public blocks, and no private ones' },
   },

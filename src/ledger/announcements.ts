@@ -1,6 +1,7 @@
 import type { CID } from 'multiformats/cid'
 import { cidOf, type DagIdentity } from '../ipld/cid.ts'
-import type { Database, Statement } from '../storage/database.ts'
+import type { Database } from '../storage/database.ts'
+import { WithStatements } from '../storage/with-statements.ts'
 import type { WriteQueue } from '../storage/write-queue.ts'
 
 /** Peer id and network of a node's announcements. */
@@ -20,34 +21,36 @@ export interface DueRoot {
 
 type Row = DagIdentity & Omit<DueRoot, 'cid'>
 
+const ROOTS = `
+  SELECT id, codec, multihash, announced_at AS announcedAt FROM roots INDEXED BY roots_by_announcement
+  WHERE state = 'complete' AND owner = 0`
+const ANNOUNCED = "FROM roots INDEXED BY roots_by_announcement WHERE state = 'complete' AND owner = 0 AND announced_at"
+
 /** Stores when complete public roots were announced, and under which peer id and network. */
-export class Announcements {
-  readonly #never: Statement<[number, number], Row>
-  readonly #before: Statement<[number, number, number, number], Row>
-  readonly #oldest: Statement<[], { announcedAt: number }>
-  readonly #countDue: Statement<[number, number], { due: number }>
-  readonly #set: Statement<[number, number], unknown>
-  readonly #as: Statement<[], AnnouncedAs & { since: number }>
-  readonly #setAs: Statement<[string, string, number], unknown>
+export class Announcements extends WithStatements {
+  readonly #never = this.db.prepare<[number, number], Row>(
+    `${ROOTS} AND announced_at IS NULL AND id > ? ORDER BY id LIMIT ?`,
+  )
+  readonly #before = this.db.prepare<[number, number, number, number], Row>(
+    `${ROOTS} AND (announced_at, id) > (?, ?) AND announced_at < ? ORDER BY announced_at, id LIMIT ?`,
+  )
+  readonly #oldest = this.db.prepare<[], { announcedAt: number }>(
+    `SELECT announced_at AS announcedAt ${ANNOUNCED} IS NOT NULL ORDER BY announced_at LIMIT 1`,
+  )
+  readonly #countDue = this.db.prepare<[number, number], { due: number }>(
+    `SELECT count(*) AS due FROM (SELECT 1 ${ANNOUNCED} < ? LIMIT ?)`,
+  )
+  readonly #set = this.db.prepare<[number, number]>('UPDATE roots SET announced_at = ? WHERE id = ?')
+  readonly #as = this.db.prepare<[], AnnouncedAs & { since: number }>(
+    'SELECT peer, network, since FROM announced_as WHERE id = 1',
+  )
+  readonly #setAs = this.db.prepare<[string, string, number]>(
+    'INSERT OR REPLACE INTO announced_as (id, peer, network, since) VALUES (1, ?, ?, ?)',
+  )
   readonly #queue: WriteQueue
 
   constructor(db: Database, queue: WriteQueue) {
-    const roots = `
-      SELECT id, codec, multihash, announced_at AS announcedAt FROM roots INDEXED BY roots_by_announcement
-      WHERE state = 'complete' AND owner = 0`
-    this.#never = db.prepare(`${roots} AND announced_at IS NULL AND id > ? ORDER BY id LIMIT ?`)
-    this.#before = db.prepare(
-      `${roots} AND (announced_at, id) > (?, ?) AND announced_at < ? ORDER BY announced_at, id LIMIT ?`,
-    )
-    const announced =
-      "FROM roots INDEXED BY roots_by_announcement WHERE state = 'complete' AND owner = 0 AND announced_at"
-    this.#oldest = db.prepare(
-      `SELECT announced_at AS announcedAt ${announced} IS NOT NULL ORDER BY announced_at LIMIT 1`,
-    )
-    this.#countDue = db.prepare(`SELECT count(*) AS due FROM (SELECT 1 ${announced} < ? LIMIT ?)`)
-    this.#set = db.prepare('UPDATE roots SET announced_at = ? WHERE id = ?')
-    this.#as = db.prepare('SELECT peer, network, since FROM announced_as WHERE id = 1')
-    this.#setAs = db.prepare('INSERT OR REPLACE INTO announced_as (id, peer, network, since) VALUES (1, ?, ?, ?)')
+    super(db)
     this.#queue = queue
   }
 

@@ -5,3 +5,6 @@ export const FIND_BLOCK = `SELECT ${COLUMNS} FROM blocks b WHERE b.multihash = ?
 
 /** Roots of a block among which live ones are looked for. */
 export const ROOTS_LOOKED_AT = 256
+
+/** Condition that a hold of the root `r` lets somebody read it at the time of the parameter. */
+export const LIVE_ROOT = "r.state = 'complete' AND (r.live_until IS NULL OR r.live_until > ?)"

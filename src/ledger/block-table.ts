@@ -1,5 +1,6 @@
-import type { Database, Statement } from '../storage/database.ts'
-import { COLUMNS, FIND_BLOCK, ROOTS_LOOKED_AT } from './block-rows.ts'
+import type { Database } from '../storage/database.ts'
+import { WithStatements } from '../storage/with-statements.ts'
+import { COLUMNS, FIND_BLOCK, LIVE_ROOT, ROOTS_LOOKED_AT } from './block-rows.ts'
 import type { BlockRow, Blocks, HeldBlock, RootOfBlock, StoredBlock } from './blocks.ts'
 import { OpenBlocks } from './open-blocks.ts'
 import type { Possessor } from './possessor.ts'
@@ -28,73 +29,61 @@ const PUBLIC_WAYS = [0, 404, 410, 451]
 const WAYS = [...PUBLIC_WAYS, ...PUBLIC_WAYS.map(way => way + PRIVATE_WAY)]
 
 /** Tables of blocks and of the roots that need them. */
-export class BlockTable implements Blocks {
+export class BlockTable extends WithStatements implements Blocks {
   readonly open: OpenBlocks
-  readonly #find: Statement<[Uint8Array, number], BlockRow>
-  readonly #get: Statement<[number], BlockRow>
-  readonly #findPossessed: Statement<[number, number, number, number], { rootId: number; liveUntil: number | null }>
-  readonly #backendsOf: Statement<[Uint8Array], { backendId: number }>
-  readonly #idsOf: Statement<[Uint8Array], { id: number }>
-  readonly #bytes: Statement<[number], { bytes: Uint8Array }>
-  readonly #storedSize: Statement<[number], { size: number }>
-  readonly #delete: Statement<[number], unknown>
-  readonly #deleteBytes: Statement<[number], unknown>
-  readonly #isNeeded: Statement<[number], unknown>
-  readonly #isNeededBy: Statement<[number, number], unknown>
-  readonly #neededBy: Statement<[number, number], { blockId: number }>
-  readonly #neededAfter: Statement<[number, number, number], StoredBlock>
-  readonly #release: Statement<[number, number], unknown>
-  readonly #addGarbage: Statement<[number, number], unknown>
-  readonly #dropGarbage: Statement<[number], unknown>
-  readonly #garbage: Statement<[number, number], StoredBlock>
-  readonly #garbageAhead: Statement<[number, number], StoredBlock>
-  readonly #durableAfter: Statement<[number, number], StoredBlock>
-  readonly #durableAmount: Statement<[], { count: number; bytes: number }>
-  readonly #completeRootsOf: Statement<[number, number, number, number], RootOfBlock>
-  readonly #deleting: Statement<[], StoredBlock>
-  readonly #isLostFrom: Statement<[number], unknown>
+  readonly #find = this.db.prepare<[Uint8Array, number], BlockRow>(FIND_BLOCK)
+  readonly #get = this.db.prepare<[number], BlockRow>(`SELECT ${COLUMNS} FROM blocks b WHERE b.id = ?`)
+  readonly #findPossessed = this.db.prepare<
+    [number, number, number, number],
+    { rootId: number; liveUntil: number | null }
+  >(`
+    SELECT r.id AS rootId, r.live_until AS liveUntil
+    FROM (SELECT root_id FROM root_blocks WHERE block_id = ? LIMIT ?) first_roots
+    CROSS JOIN roots r ON r.id = first_roots.root_id WHERE ${LIVE_ROOT} AND r.owner IN (0, ?) LIMIT 1`)
+  readonly #bytes = this.db.prepare<[number], { bytes: Uint8Array }>(BYTES_OF)
+  readonly #storedSize = this.db.prepare<[number], { size: number }>(
+    'SELECT length(bytes) AS size FROM small_blocks WHERE block_id = ?',
+  )
+  readonly #delete = this.db.prepare<[number]>('DELETE FROM blocks WHERE id = ?')
+  readonly #deleteBytes = this.db.prepare<[number]>('DELETE FROM small_blocks WHERE block_id = ?')
+  readonly #isNeeded = this.db.prepare<[number]>('SELECT 1 FROM root_blocks WHERE block_id = ? LIMIT 1')
+  readonly #isNeededBy = this.db.prepare<[number, number]>(
+    'SELECT 1 FROM root_blocks WHERE root_id = ? AND block_id = ?',
+  )
+  readonly #neededBy = this.db.prepare<[number, number], { blockId: number }>(
+    'SELECT block_id AS blockId FROM root_blocks WHERE root_id = ? LIMIT ?',
+  )
+  readonly #neededAfter = this.db.prepare<[number, number, number], StoredBlock>(`
+    SELECT ${STORED_COLUMNS} FROM root_blocks rb JOIN blocks b ON b.id = rb.block_id
+    WHERE rb.root_id = ? AND rb.block_id > ? ORDER BY rb.block_id LIMIT ?`)
+  readonly #release = this.db.prepare<[number, number]>('DELETE FROM root_blocks WHERE root_id = ? AND block_id = ?')
+  readonly #addGarbage = this.db.prepare<[number, number]>(`
+    INSERT INTO garbage (block_id, freed_at) VALUES (?, ?)
+    ON CONFLICT (block_id) DO UPDATE SET freed_at = excluded.freed_at`)
+  readonly #dropGarbage = this.db.prepare<[number]>('DELETE FROM garbage WHERE block_id = ?')
+  readonly #garbage = this.db.prepare<[number, number], StoredBlock>(`
+    SELECT ${STORED_COLUMNS} FROM garbage g JOIN blocks b ON b.id = g.block_id
+    WHERE g.freed_at <= ? ORDER BY g.freed_at LIMIT ?`)
+  readonly #garbageAhead = this.db.prepare<[number, number], StoredBlock>(`
+    SELECT ${STORED_COLUMNS} FROM garbage g JOIN blocks b ON b.id = g.block_id
+    WHERE g.freed_at > ? ORDER BY g.freed_at LIMIT ?`)
+  readonly #durableAfter = this.db.prepare<[number, number], StoredBlock>(DURABLE_AFTER)
+  readonly #durableAmount = this.db.prepare<[], { count: number; bytes: number }>(
+    `SELECT count, bytes FROM counters WHERE kind = 'blocks' AND state = 'durable'`,
+  )
+  readonly #completeRootsOf = this.db.prepare<[number, number, number, number], RootOfBlock>(`
+    SELECT r.id, r.codec, r.multihash, r.owner FROM root_blocks rb JOIN roots r ON r.id = rb.root_id
+    WHERE rb.block_id = ? AND rb.way = ? AND rb.root_id > ? AND r.state = 'complete' ORDER BY rb.root_id LIMIT ?`)
+  readonly #deleting = this.db.prepare<[], StoredBlock>(
+    `SELECT ${STORED_COLUMNS} FROM blocks b WHERE b.state = 'deleting'`,
+  )
+  readonly #isLostFrom = this.db.prepare<[number]>(`
+    SELECT 1 FROM blocks b INDEXED BY blocks_writing JOIN root_blocks rb ON rb.block_id = b.id
+    WHERE b.state = 'writing' AND rb.root_id = ? LIMIT 1`)
 
   constructor(db: Database) {
+    super(db)
     this.open = new OpenBlocks(db)
-    this.#find = db.prepare(FIND_BLOCK)
-    this.#get = db.prepare(`SELECT ${COLUMNS} FROM blocks b WHERE b.id = ?`)
-    const live = "r.state = 'complete' AND (r.live_until IS NULL OR r.live_until > ?)"
-    this.#findPossessed = db.prepare(`
-      SELECT r.id AS rootId, r.live_until AS liveUntil
-      FROM (SELECT root_id FROM root_blocks WHERE block_id = ? LIMIT ?) first_roots
-      CROSS JOIN roots r ON r.id = first_roots.root_id WHERE ${live} AND r.owner IN (0, ?) LIMIT 1`)
-    this.#backendsOf = db.prepare('SELECT backend_id AS backendId FROM blocks WHERE multihash = ? ORDER BY backend_id')
-    this.#idsOf = db.prepare('SELECT id FROM blocks WHERE multihash = ?')
-    this.#bytes = db.prepare(BYTES_OF)
-    this.#storedSize = db.prepare('SELECT length(bytes) AS size FROM small_blocks WHERE block_id = ?')
-    this.#delete = db.prepare('DELETE FROM blocks WHERE id = ?')
-    this.#deleteBytes = db.prepare('DELETE FROM small_blocks WHERE block_id = ?')
-    this.#isNeeded = db.prepare('SELECT 1 FROM root_blocks WHERE block_id = ? LIMIT 1')
-    this.#isNeededBy = db.prepare('SELECT 1 FROM root_blocks WHERE root_id = ? AND block_id = ?')
-    this.#neededBy = db.prepare('SELECT block_id AS blockId FROM root_blocks WHERE root_id = ? LIMIT ?')
-    this.#release = db.prepare('DELETE FROM root_blocks WHERE root_id = ? AND block_id = ?')
-    this.#addGarbage = db.prepare(`
-      INSERT INTO garbage (block_id, freed_at) VALUES (?, ?)
-      ON CONFLICT (block_id) DO UPDATE SET freed_at = excluded.freed_at`)
-    this.#dropGarbage = db.prepare('DELETE FROM garbage WHERE block_id = ?')
-    this.#garbage = db.prepare(`
-      SELECT ${STORED_COLUMNS} FROM garbage g JOIN blocks b ON b.id = g.block_id
-      WHERE g.freed_at <= ? ORDER BY g.freed_at LIMIT ?`)
-    this.#garbageAhead = db.prepare(`
-      SELECT ${STORED_COLUMNS} FROM garbage g JOIN blocks b ON b.id = g.block_id
-      WHERE g.freed_at > ? ORDER BY g.freed_at LIMIT ?`)
-    this.#neededAfter = db.prepare(`
-      SELECT ${STORED_COLUMNS} FROM root_blocks rb JOIN blocks b ON b.id = rb.block_id
-      WHERE rb.root_id = ? AND rb.block_id > ? ORDER BY rb.block_id LIMIT ?`)
-    this.#durableAfter = db.prepare(DURABLE_AFTER)
-    this.#durableAmount = db.prepare(`SELECT count, bytes FROM counters WHERE kind = 'blocks' AND state = 'durable'`)
-    this.#completeRootsOf = db.prepare(`
-      SELECT r.id, r.codec, r.multihash, r.owner FROM root_blocks rb JOIN roots r ON r.id = rb.root_id
-      WHERE rb.block_id = ? AND rb.way = ? AND rb.root_id > ? AND r.state = 'complete' ORDER BY rb.root_id LIMIT ?`)
-    this.#deleting = db.prepare(`SELECT ${STORED_COLUMNS} FROM blocks b WHERE b.state = 'deleting'`)
-    this.#isLostFrom = db.prepare(`
-      SELECT 1 FROM blocks b INDEXED BY blocks_writing JOIN root_blocks rb ON rb.block_id = b.id
-      WHERE b.state = 'writing' AND rb.root_id = ? LIMIT 1`)
   }
 
   find(backendId: number, multihash: Uint8Array): BlockRow | undefined {
@@ -111,7 +100,7 @@ export class BlockTable implements Blocks {
    * @param last backends to search after all other backends
    */
   findPossessed(multihash: Uint8Array, by: Possessor, last: ReadonlySet<number>): HeldBlock | undefined {
-    return this.#onBackends(multihash, last, backendId => {
+    return this.open.onBackends(multihash, last, backendId => {
       const block = this.#find.get(multihash, backendId)
       const root = block && this.#possessed(block.id, by)
       return root && { ...block, ...root, backendId }
@@ -131,23 +120,6 @@ export class BlockTable implements Blocks {
     return this.#findPossessed.get(blockId, ROOTS_LOOKED_AT, now, owner)
   }
 
-  #onBackends<T>(
-    multihash: Uint8Array,
-    last: ReadonlySet<number>,
-    find: (backendId: number) => T | undefined,
-  ): T | undefined {
-    const backends = this.#backendsOf.all(multihash)
-    const inOrder =
-      last.size === 0
-        ? backends
-        : [...backends.filter(b => !last.has(b.backendId)), ...backends.filter(b => last.has(b.backendId))]
-    for (const { backendId } of inOrder) {
-      const found = find(backendId)
-      if (found !== undefined) return found
-    }
-    return undefined
-  }
-
   bytes(blockId: number): Uint8Array | undefined {
     return this.#bytes.get(blockId)?.bytes
   }
@@ -156,9 +128,8 @@ export class BlockTable implements Blocks {
     return this.#storedSize.get(blockId)?.size
   }
 
-  /** A block has a different id on each backend. */
   idsOf(multihash: Uint8Array): number[] {
-    return this.#idsOf.all(multihash).map(({ id }) => id)
+    return this.open.idsOf(multihash)
   }
 
   delete(blockId: number): void {

@@ -1,4 +1,4 @@
-import type { Database, Statement } from '../storage/database.ts'
+import { WithStatements } from '../storage/with-statements.ts'
 
 /** Number of newest holds that the node checks in the catalogue when it connects. */
 const NEWEST = 32
@@ -14,26 +14,18 @@ interface Row {
 type Marks = Pick<Row, 'system' | 'timeline' | 'database'>
 
 /** The history of the external catalogue when this node last used it, and the newest holds of this node. */
-export class CataloguePastTable {
-  readonly #get: Statement<[], Row>
-  readonly #delete: Statement<[], unknown>
-  readonly #insert: Statement<[string, string, string, string | null, string | null], unknown>
-  readonly #newest: Statement<[number], { id: string }>
-  readonly #find: Statement<[string], unknown>
-  readonly #db: Database
-
-  constructor(db: Database) {
-    this.#db = db
-    this.#get = db.prepare('SELECT system, timeline, "database", problem, set_back AS setBack FROM catalogue_past')
-    this.#delete = db.prepare('DELETE FROM catalogue_past')
-    this.#insert = db.prepare(
-      'INSERT INTO catalogue_past (system, timeline, "database", problem, set_back) VALUES (?, ?, ?, ?, ?)',
-    )
-    this.#newest = db.prepare(
-      'SELECT holds.id FROM roots CROSS JOIN holds ON root_id = roots.id ORDER BY roots.id DESC LIMIT ?',
-    )
-    this.#find = db.prepare('SELECT 1 FROM holds WHERE id = ?')
-  }
+export class CataloguePastTable extends WithStatements {
+  readonly #get = this.db.prepare<[], Row>(
+    'SELECT system, timeline, "database", problem, set_back AS setBack FROM catalogue_past',
+  )
+  readonly #delete = this.db.prepare<[]>('DELETE FROM catalogue_past')
+  readonly #insert = this.db.prepare<[string, string, string, string | null, string | null]>(
+    'INSERT INTO catalogue_past (system, timeline, "database", problem, set_back) VALUES (?, ?, ?, ?, ?)',
+  )
+  readonly #newest = this.db.prepare<[number], { id: string }>(
+    'SELECT holds.id FROM roots CROSS JOIN holds ON root_id = roots.id ORDER BY roots.id DESC LIMIT ?',
+  )
+  readonly #find = this.db.prepare<[string]>('SELECT 1 FROM holds WHERE id = ?')
 
   get(): { past: Marks; problem: string | null; setBack: string | null } | null {
     const row = this.#get.get()
@@ -43,7 +35,7 @@ export class CataloguePastTable {
   }
 
   put({ past, problem, setBack }: { past: Marks; problem: string | null; setBack: string | null }): void {
-    this.#db.transaction(() => {
+    this.db.transaction(() => {
       this.#delete.run()
       this.#insert.run(past.system, past.timeline, past.database, problem, setBack)
     })

@@ -1,5 +1,6 @@
 import { HoldfastError } from '../domain/errors.ts'
-import type { Database, Statement } from '../storage/database.ts'
+import type { Database } from '../storage/database.ts'
+import { WithStatements } from '../storage/with-statements.ts'
 import type { WriteQueue } from '../storage/write-queue.ts'
 import { FIND_BLOCK } from './block-rows.ts'
 import type { BlockTable } from './block-table.ts'
@@ -38,26 +39,27 @@ export interface StoredRoot {
 }
 
 /** Changes single blocks: which roots need a block, and the state of the block. */
-export class Claims {
+export class Claims extends WithStatements {
   readonly #blocks: BlockTable
   readonly #queue: WriteQueue
-  readonly #find: Statement<[Uint8Array, number], BlockRow>
-  readonly #insert: Statement<[number, Uint8Array, number, BlockState, number], unknown>
-  readonly #putBytes: Statement<[number, Uint8Array], unknown>
-  readonly #dropBytes: Statement<[number], unknown>
-  readonly #setState: Statement<[BlockState, number], unknown>
-  readonly #need: Statement<[number, number], unknown>
+  readonly #find = this.db.prepare<[Uint8Array, number], BlockRow>(FIND_BLOCK)
+  readonly #insert = this.db.prepare<[number, Uint8Array, number, BlockState, number]>(
+    'INSERT INTO blocks (backend_id, multihash, size, state, inline) VALUES (?, ?, ?, ?, ?)',
+  )
+  readonly #putBytes = this.db.prepare<[number, Uint8Array]>(
+    'INSERT OR REPLACE INTO small_blocks (block_id, bytes) VALUES (?, ?)',
+  )
+  readonly #dropBytes = this.db.prepare<[number]>('DELETE FROM small_blocks WHERE block_id = ?')
+  readonly #setState = this.db.prepare<[BlockState, number]>('UPDATE blocks SET state = ? WHERE id = ?')
+  readonly #need = this.db.prepare<[number, number]>(
+    'INSERT OR IGNORE INTO root_blocks (root_id, block_id) VALUES (?, ?)',
+  )
   readonly #private: PrivateWays
 
   constructor(db: Database, blocks: BlockTable, queue: WriteQueue) {
+    super(db)
     this.#blocks = blocks
     this.#queue = queue
-    this.#find = db.prepare(FIND_BLOCK)
-    this.#insert = db.prepare('INSERT INTO blocks (backend_id, multihash, size, state, inline) VALUES (?, ?, ?, ?, ?)')
-    this.#putBytes = db.prepare('INSERT OR REPLACE INTO small_blocks (block_id, bytes) VALUES (?, ?)')
-    this.#dropBytes = db.prepare('DELETE FROM small_blocks WHERE block_id = ?')
-    this.#setState = db.prepare('UPDATE blocks SET state = ? WHERE id = ?')
-    this.#need = db.prepare('INSERT OR IGNORE INTO root_blocks (root_id, block_id) VALUES (?, ?)')
     this.#private = new PrivateWays(db)
   }
 

@@ -1,4 +1,5 @@
-import type { Database, Statement } from '../storage/database.ts'
+import type { Database } from '../storage/database.ts'
+import { WithStatements } from '../storage/with-statements.ts'
 import type { WriteQueue } from '../storage/write-queue.ts'
 
 export interface ClusterCheck {
@@ -11,17 +12,16 @@ export interface ClusterCheck {
 }
 
 /** Stores the progress of the checks of external backends across restarts. */
-export class ClusterCheckProgress {
-  readonly #get: Statement<[number], ClusterCheck>
-  readonly #set: Statement<[number, string, number, number | null], unknown>
+export class ClusterCheckProgress extends WithStatements {
+  readonly #get = this.db.prepare<[number], ClusterCheck>(`
+    SELECT place, began_at AS beganAt, last_placement AS lastPlacement FROM cluster_checks WHERE backend_id = ?`)
+  readonly #set = this.db.prepare<[number, string, number, number | null]>(
+    'INSERT OR REPLACE INTO cluster_checks (backend_id, place, began_at, last_placement) VALUES (?, ?, ?, ?)',
+  )
   readonly #queue: WriteQueue
 
   constructor(db: Database, queue: WriteQueue) {
-    this.#get = db.prepare(`
-      SELECT place, began_at AS beganAt, last_placement AS lastPlacement FROM cluster_checks WHERE backend_id = ?`)
-    this.#set = db.prepare(
-      'INSERT OR REPLACE INTO cluster_checks (backend_id, place, began_at, last_placement) VALUES (?, ?, ?, ?)',
-    )
+    super(db)
     this.#queue = queue
   }
 

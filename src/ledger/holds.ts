@@ -1,6 +1,7 @@
 import type { DagIdentity } from '../ipld/cid.ts'
-import type { Database, Statement } from '../storage/database.ts'
+import type { Database } from '../storage/database.ts'
 import { rowsOfTurn } from '../storage/rows-of-turn.ts'
+import { WithStatements } from '../storage/with-statements.ts'
 import type { RootTable } from './root-table.ts'
 import type { WholeDag } from './whole-dag.ts'
 
@@ -23,32 +24,29 @@ export interface HoldPlace {
  * Holds on roots, without their owners. A root is dropped when its last hold is released. Each method runs within the
  * caller's transaction.
  */
-export class Holds {
+export class Holds extends WithStatements {
   readonly #roots: RootTable
-  readonly #insert: Statement<[string, number, number], unknown>
-  readonly #find: Statement<[string], { rootId: number }>
-  readonly #keeps: Statement<[string, number, number, Uint8Array], unknown>
-  readonly #setEnds: Statement<[number, string], unknown>
-  readonly #delete: Statement<[string], unknown>
-  readonly #latest: Statement<[number], { ends: number }>
-  readonly #ofRoot: Statement<[number, number, string, number], HoldPlace>
-  readonly #after: Statement<[string, number], { id: string; rootId: number }>
+  readonly #insert = this.db.prepare<[string, number, number]>('INSERT INTO holds (id, root_id, ends) VALUES (?, ?, ?)')
+  readonly #find = this.db.prepare<[string], { rootId: number }>('SELECT root_id AS rootId FROM holds WHERE id = ?')
+  // Finds the root by its id. Roots with consecutive holds are close together by id, but far apart by multihash.
+  readonly #keeps = this.db.prepare<[string, number, number, Uint8Array]>(`
+    SELECT 1 FROM holds h CROSS JOIN roots r NOT INDEXED ON r.id = h.root_id
+    WHERE h.id = ? AND r.state = 'complete' AND r.backend_id = ? AND r.codec = ? AND r.multihash = ?`)
+  readonly #setEnds = this.db.prepare<[number, string]>('UPDATE holds SET ends = ? WHERE id = ?')
+  readonly #delete = this.db.prepare<[string]>('DELETE FROM holds WHERE id = ?')
+  readonly #latest = this.db.prepare<[number], { ends: number }>(
+    'SELECT ends FROM holds WHERE root_id = ? ORDER BY ends DESC LIMIT 1',
+  )
+  readonly #ofRoot = this.db.prepare<[number, number, string, number], HoldPlace>(
+    'SELECT ends, id FROM holds WHERE root_id = ? AND (ends, id) > (?, ?) ORDER BY ends, id LIMIT ?',
+  )
+  readonly #after = this.db.prepare<[string, number], { id: string; rootId: number }>(
+    'SELECT id, root_id AS rootId FROM holds WHERE id > ? ORDER BY id LIMIT ?',
+  )
 
   constructor(db: Database, roots: RootTable) {
+    super(db)
     this.#roots = roots
-    this.#insert = db.prepare('INSERT INTO holds (id, root_id, ends) VALUES (?, ?, ?)')
-    this.#find = db.prepare('SELECT root_id AS rootId FROM holds WHERE id = ?')
-    this.#setEnds = db.prepare('UPDATE holds SET ends = ? WHERE id = ?')
-    // Finds the root by its id. Roots with consecutive holds are close together by id, but far apart by multihash.
-    this.#keeps = db.prepare(`
-      SELECT 1 FROM holds h CROSS JOIN roots r NOT INDEXED ON r.id = h.root_id
-      WHERE h.id = ? AND r.state = 'complete' AND r.backend_id = ? AND r.codec = ? AND r.multihash = ?`)
-    this.#delete = db.prepare('DELETE FROM holds WHERE id = ?')
-    this.#after = db.prepare('SELECT id, root_id AS rootId FROM holds WHERE id > ? ORDER BY id LIMIT ?')
-    this.#ofRoot = db.prepare(
-      'SELECT ends, id FROM holds WHERE root_id = ? AND (ends, id) > (?, ?) ORDER BY ends, id LIMIT ?',
-    )
-    this.#latest = db.prepare('SELECT ends FROM holds WHERE root_id = ? ORDER BY ends DESC LIMIT 1')
   }
 
   /** @param ends in ms since the epoch; null for a hold that lasts until it is released */

@@ -1,5 +1,5 @@
-import type { Database, Statement } from '../storage/database.ts'
-import { COLUMNS, FIND_BLOCK, ROOTS_LOOKED_AT } from './block-rows.ts'
+import { WithStatements } from '../storage/with-statements.ts'
+import { COLUMNS, FIND_BLOCK, LIVE_ROOT, ROOTS_LOOKED_AT } from './block-rows.ts'
 import type { BlockRow, HeldBlock } from './blocks.ts'
 import { PRIVATE_WAY } from './private-ways.ts'
 
@@ -8,41 +8,36 @@ import { PRIVATE_WAY } from './private-ways.ts'
  */
 const MOST_STALE = 64
 
-/** Finds blocks for strangers, and for accounts that read their own content. */
-export class OpenBlocks {
-  readonly #block: Statement<[Uint8Array, number], BlockRow>
-  readonly #find: Statement<[Uint8Array, number, number], HeldBlock>
-  readonly #findOwn: Statement<[number, number, number, number], { rootId: number; liveUntil: number | null }>
-  readonly #isStale: Statement<[Uint8Array, number, number], unknown>
-  readonly #rootsOf: Statement<[number, number, number, number], { id: number }>
-  readonly #findRefusal: Statement<[Uint8Array, number, number], { way: number; barred: number }>
-  readonly #backendsOf: Statement<[Uint8Array], { backendId: number }>
-  readonly #idsOf: Statement<[Uint8Array], { id: number }>
+// SQLite computes the rows of a subquery with a limit one by one, so the first public root ends a look-up.
+const seen = (ways: string) => `
+  (SELECT ${COLUMNS}, b.backend_id AS backendId, r.id AS rootId, r.live_until AS liveUntil, rb.way, r.barred, r.owner
+  FROM blocks b JOIN root_blocks rb ON rb.block_id = b.id JOIN roots r ON r.id = rb.root_id
+  WHERE b.multihash = ? AND b.backend_id = ? AND ${LIVE_ROOT} AND ${ways} LIMIT ${MOST_STALE + 1})`
+const OPEN = seen('rb.way = 0 AND r.barred = 0')
 
-  constructor(db: Database) {
-    this.#block = db.prepare(FIND_BLOCK)
-    this.#backendsOf = db.prepare('SELECT backend_id AS backendId FROM blocks WHERE multihash = ? ORDER BY backend_id')
-    this.#idsOf = db.prepare('SELECT id FROM blocks WHERE multihash = ?')
-    const live = "r.state = 'complete' AND (r.live_until IS NULL OR r.live_until > ?)"
-    // SQLite computes the rows of a subquery with a limit one by one, so the first public root ends a look-up.
-    const seen = (ways: string) => `
-      (SELECT ${COLUMNS}, b.backend_id AS backendId, r.id AS rootId, r.live_until AS liveUntil, rb.way, r.barred, r.owner
-      FROM blocks b JOIN root_blocks rb ON rb.block_id = b.id JOIN roots r ON r.id = rb.root_id
-      WHERE b.multihash = ? AND b.backend_id = ? AND ${live} AND ${ways} LIMIT ${MOST_STALE + 1})`
-    const open = seen('rb.way = 0 AND r.barred = 0')
-    this.#find = db.prepare(`
-      SELECT id, size, state, inline, backendId, rootId, liveUntil FROM ${open} WHERE owner = 0 LIMIT 1`)
-    this.#findOwn = db.prepare(`
-      SELECT r.id AS rootId, r.live_until AS liveUntil
-      FROM (SELECT root_id FROM root_blocks WHERE block_id = ? AND way IN (0, ${PRIVATE_WAY}) LIMIT ?) first_roots
-      CROSS JOIN roots r ON r.id = first_roots.root_id WHERE ${live} AND r.barred = 0 AND r.owner = ? LIMIT 1`)
-    this.#isStale = db.prepare(`SELECT 1 FROM ${open} LIMIT 1 OFFSET ${MOST_STALE}`)
-    this.#rootsOf = db.prepare(`
-      SELECT r.id FROM (SELECT root_id FROM root_blocks WHERE block_id = ? AND way = 0 ORDER BY root_id LIMIT ?) first_roots
-      CROSS JOIN roots r ON r.id = first_roots.root_id
-      WHERE ${live} AND r.barred = 0 AND r.owner = 0 LIMIT ?`)
-    this.#findRefusal = db.prepare(`SELECT way, barred FROM ${seen(`rb.way < ${PRIVATE_WAY}`)} WHERE owner = 0 LIMIT 1`)
-  }
+/** Finds blocks for strangers, and for accounts that read their own content. */
+export class OpenBlocks extends WithStatements {
+  readonly #block = this.db.prepare<[Uint8Array, number], BlockRow>(FIND_BLOCK)
+  readonly #find = this.db.prepare<[Uint8Array, number, number], HeldBlock>(`
+    SELECT id, size, state, inline, backendId, rootId, liveUntil FROM ${OPEN} WHERE owner = 0 LIMIT 1`)
+  readonly #findOwn = this.db.prepare<[number, number, number, number], { rootId: number; liveUntil: number | null }>(`
+    SELECT r.id AS rootId, r.live_until AS liveUntil
+    FROM (SELECT root_id FROM root_blocks WHERE block_id = ? AND way IN (0, ${PRIVATE_WAY}) LIMIT ?) first_roots
+    CROSS JOIN roots r ON r.id = first_roots.root_id WHERE ${LIVE_ROOT} AND r.barred = 0 AND r.owner = ? LIMIT 1`)
+  readonly #isStale = this.db.prepare<[Uint8Array, number, number]>(
+    `SELECT 1 FROM ${OPEN} LIMIT 1 OFFSET ${MOST_STALE}`,
+  )
+  readonly #rootsOf = this.db.prepare<[number, number, number, number], { id: number }>(`
+    SELECT r.id FROM (SELECT root_id FROM root_blocks WHERE block_id = ? AND way = 0 ORDER BY root_id LIMIT ?) first_roots
+    CROSS JOIN roots r ON r.id = first_roots.root_id
+    WHERE ${LIVE_ROOT} AND r.barred = 0 AND r.owner = 0 LIMIT ?`)
+  readonly #findRefusal = this.db.prepare<[Uint8Array, number, number], { way: number; barred: number }>(
+    `SELECT way, barred FROM ${seen(`rb.way < ${PRIVATE_WAY}`)} WHERE owner = 0 LIMIT 1`,
+  )
+  readonly #backendsOf = this.db.prepare<[Uint8Array], { backendId: number }>(
+    'SELECT backend_id AS backendId FROM blocks WHERE multihash = ? ORDER BY backend_id',
+  )
+  readonly #idsOf = this.db.prepare<[Uint8Array], { id: number }>('SELECT id FROM blocks WHERE multihash = ?')
 
   /**
    * Returns the block with a live root that makes the block public, on any backend.
@@ -50,12 +45,12 @@ export class OpenBlocks {
    * @param last backends to search after all other backends
    */
   find(multihash: Uint8Array, now: number, last: ReadonlySet<number>): HeldBlock | undefined {
-    return this.#onBackends(multihash, last, backendId => this.#find.get(multihash, backendId, now))
+    return this.onBackends(multihash, last, backendId => this.#find.get(multihash, backendId, now))
   }
 
   /** Returns the block with a live root of an owner by a way without a takedown. Compares a bounded number of roots. */
   findOwn(multihash: Uint8Array, now: number, owner: number): HeldBlock | undefined {
-    return this.#onBackends(multihash, new Set(), backendId => {
+    return this.onBackends(multihash, new Set(), backendId => {
       const block = this.#block.get(multihash, backendId)
       const root = block && this.#findOwn.get(block.id, ROOTS_LOOKED_AT, now, owner)
       return root && { ...block, ...root, backendId }
@@ -68,7 +63,7 @@ export class OpenBlocks {
    */
   isStale(multihash: Uint8Array, now: number): boolean {
     return (
-      this.#onBackends(multihash, new Set(), backendId => this.#isStale.get(multihash, backendId, now)) !== undefined
+      this.onBackends(multihash, new Set(), backendId => this.#isStale.get(multihash, backendId, now)) !== undefined
     )
   }
 
@@ -77,10 +72,14 @@ export class OpenBlocks {
    * the block, because roots of removed records may be many.
    */
   rootsOf(multihash: Uint8Array, now: number, limit: number): number[] {
-    return this.#idsOf
-      .all(multihash)
-      .flatMap(({ id }) => this.#rootsOf.all(id, ROOTS_LOOKED_AT, now, limit))
+    return this.idsOf(multihash)
+      .flatMap(id => this.#rootsOf.all(id, ROOTS_LOOKED_AT, now, limit))
       .map(({ id }) => id)
+  }
+
+  /** A block has a different id on each backend. */
+  idsOf(multihash: Uint8Array): number[] {
+    return this.#idsOf.all(multihash).map(({ id }) => id)
   }
 
   /**
@@ -88,10 +87,11 @@ export class OpenBlocks {
    * there is no such root.
    */
   findRefusal(multihash: Uint8Array, now: number): { way: number; barred: number } | undefined {
-    return this.#onBackends(multihash, new Set(), backendId => this.#findRefusal.get(multihash, backendId, now))
+    return this.onBackends(multihash, new Set(), backendId => this.#findRefusal.get(multihash, backendId, now))
   }
 
-  #onBackends<T>(
+  /** Returns what `find` finds on the first backend with the block. Backends in `last` come after all others. */
+  onBackends<T>(
     multihash: Uint8Array,
     last: ReadonlySet<number>,
     find: (backendId: number) => T | undefined,

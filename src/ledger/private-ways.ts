@@ -1,4 +1,4 @@
-import type { Database, Statement } from '../storage/database.ts'
+import { WithStatements } from '../storage/with-statements.ts'
 
 /**
  * Added to `root_blocks.way` for a root of an account. The index of the ways then has the public roots of a block first,
@@ -9,16 +9,13 @@ export const PRIVATE_WAY = 1_000
 const ROWS_AT_ONCE = 500
 
 /** Closes the blocks of a root to strangers. */
-export class PrivateWays {
-  readonly #next: Statement<[number, number, number], { blockId: number; way: number }>
-  readonly #set: Statement<[number, number, number], unknown>
-
-  constructor(db: Database) {
-    this.#next = db.prepare(
-      'SELECT block_id AS blockId, way FROM root_blocks WHERE root_id = ? AND block_id > ? ORDER BY block_id LIMIT ?',
-    )
-    this.#set = db.prepare('UPDATE root_blocks SET way = ? WHERE root_id = ? AND block_id = ?')
-  }
+export class PrivateWays extends WithStatements {
+  readonly #next = this.db.prepare<[number, number, number], { blockId: number; way: number }>(
+    'SELECT block_id AS blockId, way FROM root_blocks WHERE root_id = ? AND block_id > ? ORDER BY block_id LIMIT ?',
+  )
+  readonly #set = this.db.prepare<[number, number, number]>(
+    'UPDATE root_blocks SET way = ? WHERE root_id = ? AND block_id = ?',
+  )
 
   /** Closes the next blocks of a root. Returns the id of the last one, or null if none is left. */
   close(rootId: number, after: number): number | null {

@@ -1,5 +1,6 @@
 import type { CID } from 'multiformats/cid'
-import type { Database, Statement } from '../storage/database.ts'
+import type { Database } from '../storage/database.ts'
+import { WithStatements } from '../storage/with-statements.ts'
 import type { WriteQueue } from '../storage/write-queue.ts'
 import { FIND_BLOCK } from './block-rows.ts'
 import type { BlockRow } from './blocks.ts'
@@ -47,57 +48,51 @@ const ROWS_AT_ONCE = 100
 const UNREACHED = 404
 
 /** Stores the progress of walks across restarts. */
-export class ReachWalks {
+export class ReachWalks extends WithStatements {
   readonly #queue: WriteQueue
   readonly #private: PrivateWays
-  readonly #next: Statement<[number], ReachWalk>
-  readonly #delay: Statement<[number, number], unknown>
-  readonly #enter: Statement<[number, number], unknown>
-  readonly #isUnchanged: Statement<[number, number, number, number | null], unknown>
-  readonly #place: Statement<[number, number], unknown>
-  readonly #delete: Statement<[number], unknown>
-  readonly #forget: Statement<[number, number, number], unknown>
-  readonly #withheld: Statement<[Uint8Array], { status: WithheldStatus }>
-  readonly #find: Statement<[Uint8Array, number], BlockRow>
-  readonly #add: Statement<[number, number, number, number, number], unknown>
-  readonly #done: Statement<[number, number, number], unknown>
-  readonly #pending: Statement<[number, number], ReachedBlock>
-  readonly #ways: Statement<[number, number, number], { blockId: number; way: number; reached: number | null }>
-  readonly #setWay: Statement<[number, number, number], unknown>
-  readonly #open: Statement<[number], unknown>
+  readonly #next = this.db.prepare<[number], ReachWalk>(`
+    SELECT w.root_id AS rootId, w.stage, w.place, r.state, r.barred, r.owner, r.backend_id AS backendId, r.codec, r.multihash
+    FROM reach_walks w INDEXED BY reach_walks_by_time LEFT JOIN roots r ON r.id = w.root_id
+    WHERE w.due_at <= ? ORDER BY w.due_at LIMIT 1`)
+  readonly #delay = this.db.prepare<[number, number]>('UPDATE reach_walks SET due_at = ? WHERE root_id = ?')
+  readonly #enter = this.db.prepare<[number, number]>('UPDATE reach_walks SET stage = ?, place = 0 WHERE root_id = ?')
+  readonly #isUnchanged = this.db.prepare<[number, number, number, number | null]>(`
+    SELECT 1 FROM reach_walks w LEFT JOIN roots r ON r.id = w.root_id
+    WHERE w.root_id = ? AND w.stage = ? AND w.place = ? AND r.owner IS ?`)
+  readonly #place = this.db.prepare<[number, number]>('UPDATE reach_walks SET place = ? WHERE root_id = ?')
+  readonly #delete = this.db.prepare<[number]>('DELETE FROM reach_walks WHERE root_id = ?')
+  readonly #forget = this.db.prepare<[number, number, number]>(`
+    DELETE FROM reached WHERE root_id = ? AND block_id IN (SELECT block_id FROM reached WHERE root_id = ? LIMIT ?)`)
+  readonly #withheld = this.db.prepare<[Uint8Array], { status: WithheldStatus }>(
+    'SELECT status FROM withheld WHERE multihash = ? AND status > 0',
+  )
+  readonly #find = this.db.prepare<[Uint8Array, number], BlockRow>(FIND_BLOCK)
+  readonly #add = this.db.prepare<[number, number, number, number, number]>(
+    'INSERT OR IGNORE INTO reached (root_id, block_id, codec, way, done) VALUES (?, ?, ?, ?, ?)',
+  )
+  readonly #done = this.db.prepare<[number, number, number]>(
+    'UPDATE reached SET done = 1 WHERE root_id = ? AND block_id = ? AND codec = ?',
+  )
+  readonly #pending = this.db.prepare<[number, number], ReachedBlock>(`
+    SELECT p.block_id AS blockId, p.codec, p.way, b.multihash
+    FROM reached p INDEXED BY reached_next CROSS JOIN blocks b ON b.id = p.block_id
+    WHERE p.root_id = ? AND p.done = 0 ORDER BY p.way, p.block_id LIMIT ?`)
+  readonly #ways = this.db.prepare<[number, number, number], { blockId: number; way: number; reached: number | null }>(`
+    SELECT rb.block_id AS blockId, rb.way,
+      (SELECT MIN(p.way) FROM reached p WHERE p.root_id = rb.root_id AND p.block_id = rb.block_id) AS reached
+    FROM root_blocks rb WHERE rb.root_id = ? AND rb.block_id > ? ORDER BY rb.block_id LIMIT ?`)
+  readonly #setWay = this.db.prepare<[number, number, number]>(
+    'UPDATE root_blocks SET way = ? WHERE root_id = ? AND block_id = ?',
+  )
+  readonly #open = this.db.prepare<[number]>(`
+    UPDATE roots SET barred = COALESCE(
+      (SELECT status FROM withheld WHERE withheld.multihash = roots.multihash AND status > 0), 0) WHERE id = ?`)
 
   constructor(db: Database, queue: WriteQueue) {
+    super(db)
     this.#queue = queue
     this.#private = new PrivateWays(db)
-    this.#next = db.prepare(`
-      SELECT w.root_id AS rootId, w.stage, w.place, r.state, r.barred, r.owner, r.backend_id AS backendId, r.codec, r.multihash
-      FROM reach_walks w INDEXED BY reach_walks_by_time LEFT JOIN roots r ON r.id = w.root_id
-      WHERE w.due_at <= ? ORDER BY w.due_at LIMIT 1`)
-    this.#delay = db.prepare('UPDATE reach_walks SET due_at = ? WHERE root_id = ?')
-    this.#enter = db.prepare('UPDATE reach_walks SET stage = ?, place = 0 WHERE root_id = ?')
-    this.#isUnchanged = db.prepare(`
-      SELECT 1 FROM reach_walks w LEFT JOIN roots r ON r.id = w.root_id
-      WHERE w.root_id = ? AND w.stage = ? AND w.place = ? AND r.owner IS ?`)
-    this.#place = db.prepare('UPDATE reach_walks SET place = ? WHERE root_id = ?')
-    this.#delete = db.prepare('DELETE FROM reach_walks WHERE root_id = ?')
-    this.#forget = db.prepare(`
-      DELETE FROM reached WHERE root_id = ? AND block_id IN (SELECT block_id FROM reached WHERE root_id = ? LIMIT ?)`)
-    this.#withheld = db.prepare('SELECT status FROM withheld WHERE multihash = ? AND status > 0')
-    this.#find = db.prepare(FIND_BLOCK)
-    this.#add = db.prepare('INSERT OR IGNORE INTO reached (root_id, block_id, codec, way, done) VALUES (?, ?, ?, ?, ?)')
-    this.#done = db.prepare('UPDATE reached SET done = 1 WHERE root_id = ? AND block_id = ? AND codec = ?')
-    this.#pending = db.prepare(`
-      SELECT p.block_id AS blockId, p.codec, p.way, b.multihash
-      FROM reached p INDEXED BY reached_next CROSS JOIN blocks b ON b.id = p.block_id
-      WHERE p.root_id = ? AND p.done = 0 ORDER BY p.way, p.block_id LIMIT ?`)
-    this.#ways = db.prepare(`
-      SELECT rb.block_id AS blockId, rb.way,
-        (SELECT MIN(p.way) FROM reached p WHERE p.root_id = rb.root_id AND p.block_id = rb.block_id) AS reached
-      FROM root_blocks rb WHERE rb.root_id = ? AND rb.block_id > ? ORDER BY rb.block_id LIMIT ?`)
-    this.#setWay = db.prepare('UPDATE root_blocks SET way = ? WHERE root_id = ? AND block_id = ?')
-    this.#open = db.prepare(`
-      UPDATE roots SET barred = COALESCE(
-        (SELECT status FROM withheld WHERE withheld.multihash = roots.multihash AND status > 0), 0) WHERE id = ?`)
   }
 
   /** Returns the walk that has been due for the longest time. */

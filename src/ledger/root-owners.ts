@@ -1,4 +1,5 @@
-import type { Database, Statement } from '../storage/database.ts'
+import type { Database } from '../storage/database.ts'
+import { WithStatements } from '../storage/with-statements.ts'
 import type { WriteQueue } from '../storage/write-queue.ts'
 import type { Holds } from './holds.ts'
 import { PUBLIC } from './possessor.ts'
@@ -9,39 +10,35 @@ import type { RootRow, RootTable } from './root-table.ts'
 const ROWS_AT_ONCE = 500
 
 /** Gives the content of a hold another owner. A copy of a root has the same blocks, of which nothing is read or written. */
-export class RootOwners {
+export class RootOwners extends WithStatements {
   readonly #roots: RootTable
   readonly #holds: Holds
   readonly #queue: WriteQueue
-  readonly #isShared: Statement<[number], unknown>
-  readonly #endsOf: Statement<[string], { ends: number }>
-  readonly #setOwner: Statement<[number, number], unknown>
-  readonly #demandClosing: Statement<[number], unknown>
-  readonly #next: Statement<[number, number, number], { blockId: number; way: number }>
-  readonly #add: Statement<[number, number, number], unknown>
-  readonly #copyFiles: Statement<[number, number, number, number], unknown>
+  readonly #isShared = this.db.prepare<[number]>('SELECT 1 FROM holds WHERE root_id = ? LIMIT 1 OFFSET 1')
+  readonly #endsOf = this.db.prepare<[string], { ends: number }>('SELECT ends FROM holds WHERE id = ?')
+  readonly #setOwner = this.db.prepare<[number, number]>('UPDATE roots SET owner = ?, announced_at = NULL WHERE id = ?')
+  // An earlier stage stores the ways of the new owner later. A walk that stores ways begins with them again. A walk that
+  // ends has stored them all, and may have deleted what it reached.
+  readonly #demandClosing = this.db.prepare<[number]>(`
+    INSERT INTO reach_walks (root_id, stage, due_at) VALUES (?, ${STAGE.close}, -1)
+    ON CONFLICT (root_id) DO UPDATE SET due_at = -1, place = 0,
+      stage = CASE stage WHEN ${STAGE.end} THEN ${STAGE.close} ELSE stage END`)
+  readonly #next = this.db.prepare<[number, number, number], { blockId: number; way: number }>(
+    'SELECT block_id AS blockId, way FROM root_blocks WHERE root_id = ? AND block_id > ? ORDER BY block_id LIMIT ?',
+  )
+  readonly #add = this.db.prepare<[number, number, number]>(
+    'INSERT OR IGNORE INTO root_blocks (root_id, block_id, way) VALUES (?, ?, ?)',
+  )
+  readonly #copyFiles = this.db.prepare<[number, number, number, number]>(`
+    INSERT INTO root_files (root_id, position, path, codec, multihash, size)
+    SELECT ?, position, path, codec, multihash, size FROM root_files
+    WHERE root_id = ? AND position >= ? ORDER BY position LIMIT ?`)
 
   constructor(db: Database, { roots, holds, queue }: { roots: RootTable; holds: Holds; queue: WriteQueue }) {
+    super(db)
     this.#roots = roots
     this.#holds = holds
     this.#queue = queue
-    this.#isShared = db.prepare('SELECT 1 FROM holds WHERE root_id = ? LIMIT 1 OFFSET 1')
-    this.#endsOf = db.prepare('SELECT ends FROM holds WHERE id = ?')
-    this.#setOwner = db.prepare('UPDATE roots SET owner = ?, announced_at = NULL WHERE id = ?')
-    // An earlier stage stores the ways of the new owner later. A walk that stores ways begins with them again. A walk that
-    // ends has stored them all, and may have deleted what it reached.
-    this.#demandClosing = db.prepare(`
-      INSERT INTO reach_walks (root_id, stage, due_at) VALUES (?, ${STAGE.close}, -1)
-      ON CONFLICT (root_id) DO UPDATE SET due_at = -1, place = 0,
-        stage = CASE stage WHEN ${STAGE.end} THEN ${STAGE.close} ELSE stage END`)
-    this.#next = db.prepare(
-      'SELECT block_id AS blockId, way FROM root_blocks WHERE root_id = ? AND block_id > ? ORDER BY block_id LIMIT ?',
-    )
-    this.#add = db.prepare('INSERT OR IGNORE INTO root_blocks (root_id, block_id, way) VALUES (?, ?, ?)')
-    this.#copyFiles = db.prepare(`
-      INSERT INTO root_files (root_id, position, path, codec, multihash, size)
-      SELECT ?, position, path, codec, multihash, size FROM root_files
-      WHERE root_id = ? AND position >= ? ORDER BY position LIMIT ?`)
   }
 
   /**

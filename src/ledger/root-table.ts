@@ -1,8 +1,8 @@
 import { HoldfastError } from '../domain/errors.ts'
 import { keptText } from '../domain/text.ts'
 import type { DagIdentity } from '../ipld/cid.ts'
-import type { Database, Statement } from '../storage/database.ts'
 import { rowsOfTurn } from '../storage/rows-of-turn.ts'
+import { WithStatements } from '../storage/with-statements.ts'
 import { type Possessor, PUBLIC } from './possessor.ts'
 import type { OwnedDag, RootFile, WholeDag } from './whole-dag.ts'
 
@@ -40,89 +40,72 @@ const COLUMNS = `id, backend_id AS backendId, codec, multihash, owner, content_s
   file_count AS fileCount, blocks, charge, live_until AS liveUntil,
   announced_at AS announcedAt`
 
-export class RootTable {
-  readonly #stage: Statement<[number, number], unknown>
-  readonly #insert: Statement<[number, number, Uint8Array, number, ...Sizes, number], unknown>
-  readonly #complete: Statement<[number, Uint8Array, number, ...Sizes, number], unknown>
-  readonly #drop: Statement<[number], unknown>
-  readonly #abandon: Statement<[number], unknown>
-  readonly #dropStaging: Statement<[], unknown>
-  readonly #delete: Statement<[number], unknown>
-  readonly #get: Statement<[number], RootRow>
-  readonly #find: Statement<[Uint8Array, number, number, number], RootRow>
-  readonly #findOfAny: Statement<[Uint8Array, number, number], RootRow>
-  readonly #nextPlace: Statement<[Uint8Array, number, number], { codec: number; backendId: number }>
-  readonly #at: Statement<[Uint8Array, number, number, number], LiveRoot & { barred: number }>
-  readonly #isLive: Statement<[number, number], unknown>
-  readonly #completeAfter: Statement<[number, number], IdentifiedRow & { isHeld: 0 | 1 }>
-  readonly #dropped: Statement<[number, number], { id: number }>
-  readonly #lastId: Statement<[], { id: number | null }>
-  readonly #setLiveUntil: Statement<[number | null, number, number | null], unknown>
-  readonly #setPlaced: Statement<[number | null, number | null, number | null, number], unknown>
-  readonly #unconfirmed: Statement<[Uint8Array, number, number], IdentifiedRow>
-  readonly #confirm: Statement<[number, number], unknown>
-  readonly #isPlaced: Statement<[number], unknown>
-  readonly #addFile: Statement<[number, number, string, number, Uint8Array, number], unknown>
-  readonly #files: Statement<[number, number, number], RootFile>
-  readonly #deleteFiles: Statement<[number, number, number], unknown>
-  readonly #moveFiles: Statement<[number, number, number, number], unknown>
+const COMPLETE = `SELECT ${COLUMNS} FROM roots WHERE state = 'complete' AND multihash = ? AND codec = ?`
 
-  constructor(db: Database) {
-    this.#stage = db.prepare(`INSERT INTO roots (backend_id, state, created_at) VALUES (?, 'staging', ?)`)
-    this.#insert = db.prepare(`
-      INSERT INTO roots (backend_id, state, codec, multihash, owner, content_size, dag_size, file_count, blocks, charge,
-        created_at)
-      VALUES (?, 'complete', ?, ?, ?, ?, ?, ?, ?, ?, ?)`)
-    this.#complete = db.prepare(`
-      UPDATE roots SET state = 'complete', codec = ?, multihash = ?, owner = ?, content_size = ?, dag_size = ?,
-        file_count = ?, blocks = ?, charge = ?
-      WHERE id = ? AND state = 'staging'`)
-    this.#drop = db.prepare(`UPDATE roots SET state = 'dropped' WHERE id = ?`)
-    this.#abandon = db.prepare(`UPDATE roots SET state = 'dropped' WHERE id = ? AND state = 'staging'`)
-    this.#dropStaging = db.prepare(`
-      UPDATE roots SET state = 'dropped'
-      WHERE state = 'staging' AND NOT EXISTS (SELECT 1 FROM holds WHERE root_id = roots.id)`)
-    this.#delete = db.prepare('DELETE FROM roots WHERE id = ?')
-    this.#get = db.prepare(`SELECT ${COLUMNS} FROM roots WHERE id = ?`)
-    const complete = `SELECT ${COLUMNS} FROM roots WHERE state = 'complete' AND multihash = ? AND codec = ?`
-    this.#find = db.prepare(`${complete} AND backend_id = ? AND owner = ?`)
-    this.#findOfAny = db.prepare(`${complete} AND backend_id = ? LIMIT 1`)
-    this.#nextPlace = db.prepare(`
-      SELECT codec, backend_id AS backendId FROM roots
-      WHERE state = 'complete' AND multihash = ? AND (codec, backend_id) > (?, ?) ORDER BY codec, backend_id LIMIT 1`)
-    this.#at = db.prepare(`
-      SELECT id AS rootId, backend_id AS backendId, live_until AS liveUntil, barred FROM roots
-      WHERE state = 'complete' AND multihash = ? AND codec = ? AND backend_id = ? AND owner = ?`)
-    this.#isLive = db.prepare(
-      `SELECT 1 FROM roots WHERE id = ? AND state = 'complete' AND (live_until IS NULL OR live_until > ?)`,
-    )
-    this.#completeAfter = db.prepare(`
-      SELECT id, codec, multihash, EXISTS (SELECT 1 FROM holds WHERE root_id = roots.id) AS isHeld FROM roots
-      WHERE id > ? AND state = 'complete' ORDER BY id LIMIT ?`)
-    this.#dropped = db.prepare(`SELECT id FROM roots WHERE state = 'dropped' AND id <= ? ORDER BY id LIMIT ?`)
-    this.#lastId = db.prepare('SELECT MAX(id) AS id FROM roots')
-    this.#setLiveUntil = db.prepare('UPDATE roots SET live_until = ? WHERE id = ? AND live_until IS NOT ?')
-    this.#setPlaced = db.prepare(`
-      UPDATE roots SET placed_at = CASE WHEN ? IS NULL THEN NULL ELSE COALESCE(placed_at, ?) END,
-        unconfirmed = CASE WHEN ? > 0 AND (placed_at IS NULL OR unconfirmed = 1) THEN 1 ELSE 0 END
-      WHERE id = ?`)
-    this.#unconfirmed = db.prepare(`
-      SELECT id, codec, multihash FROM roots
-      WHERE state = 'complete' AND multihash = ? AND codec = ? AND backend_id = ? AND unconfirmed = 1`)
-    this.#confirm = db.prepare('UPDATE roots SET unconfirmed = 0 WHERE id = ? AND placed_at < ?')
-    this.#isPlaced = db.prepare('SELECT 1 FROM roots WHERE id = ? AND placed_at IS NOT NULL')
-    this.#addFile = db.prepare(
-      'INSERT INTO root_files (root_id, position, path, codec, multihash, size) VALUES (?, ?, ?, ?, ?, ?)',
-    )
-    this.#files = db.prepare(`
-      SELECT path, codec, multihash, size FROM root_files WHERE root_id = ? AND position >= ? ORDER BY position LIMIT ?`)
-    this.#deleteFiles = db.prepare(`
-      DELETE FROM root_files WHERE root_id = ? AND position IN
-        (SELECT position FROM root_files WHERE root_id = ? LIMIT ?)`)
-    this.#moveFiles = db.prepare(`
-      UPDATE root_files SET root_id = ? WHERE root_id = ? AND position IN
-        (SELECT position FROM root_files WHERE root_id = ? LIMIT ?)`)
-  }
+export class RootTable extends WithStatements {
+  readonly #stage = this.db.prepare<[number, number]>(
+    `INSERT INTO roots (backend_id, state, created_at) VALUES (?, 'staging', ?)`,
+  )
+  readonly #insert = this.db.prepare<[number, number, Uint8Array, number, ...Sizes, number]>(`
+    INSERT INTO roots (backend_id, state, codec, multihash, owner, content_size, dag_size, file_count, blocks, charge,
+      created_at)
+    VALUES (?, 'complete', ?, ?, ?, ?, ?, ?, ?, ?, ?)`)
+  readonly #complete = this.db.prepare<[number, Uint8Array, number, ...Sizes, number]>(`
+    UPDATE roots SET state = 'complete', codec = ?, multihash = ?, owner = ?, content_size = ?, dag_size = ?,
+      file_count = ?, blocks = ?, charge = ?
+    WHERE id = ? AND state = 'staging'`)
+  readonly #drop = this.db.prepare<[number]>(`UPDATE roots SET state = 'dropped' WHERE id = ?`)
+  readonly #abandon = this.db.prepare<[number]>(`UPDATE roots SET state = 'dropped' WHERE id = ? AND state = 'staging'`)
+  readonly #dropStaging = this.db.prepare<[]>(`
+    UPDATE roots SET state = 'dropped'
+    WHERE state = 'staging' AND NOT EXISTS (SELECT 1 FROM holds WHERE root_id = roots.id)`)
+  readonly #delete = this.db.prepare<[number]>('DELETE FROM roots WHERE id = ?')
+  readonly #get = this.db.prepare<[number], RootRow>(`SELECT ${COLUMNS} FROM roots WHERE id = ?`)
+  readonly #find = this.db.prepare<[Uint8Array, number, number, number], RootRow>(
+    `${COMPLETE} AND backend_id = ? AND owner = ?`,
+  )
+  readonly #findOfAny = this.db.prepare<[Uint8Array, number, number], RootRow>(`${COMPLETE} AND backend_id = ? LIMIT 1`)
+  readonly #nextPlace = this.db.prepare<[Uint8Array, number, number], { codec: number; backendId: number }>(`
+    SELECT codec, backend_id AS backendId FROM roots
+    WHERE state = 'complete' AND multihash = ? AND (codec, backend_id) > (?, ?) ORDER BY codec, backend_id LIMIT 1`)
+  readonly #at = this.db.prepare<[Uint8Array, number, number, number], LiveRoot & { barred: number }>(`
+    SELECT id AS rootId, backend_id AS backendId, live_until AS liveUntil, barred FROM roots
+    WHERE state = 'complete' AND multihash = ? AND codec = ? AND backend_id = ? AND owner = ?`)
+  readonly #isLive = this.db.prepare<[number, number]>(
+    `SELECT 1 FROM roots WHERE id = ? AND state = 'complete' AND (live_until IS NULL OR live_until > ?)`,
+  )
+  readonly #completeAfter = this.db.prepare<[number, number], IdentifiedRow & { isHeld: 0 | 1 }>(`
+    SELECT id, codec, multihash, EXISTS (SELECT 1 FROM holds WHERE root_id = roots.id) AS isHeld FROM roots
+    WHERE id > ? AND state = 'complete' ORDER BY id LIMIT ?`)
+  readonly #dropped = this.db.prepare<[number, number], { id: number }>(
+    `SELECT id FROM roots WHERE state = 'dropped' AND id <= ? ORDER BY id LIMIT ?`,
+  )
+  readonly #lastId = this.db.prepare<[], { id: number | null }>('SELECT MAX(id) AS id FROM roots')
+  readonly #setLiveUntil = this.db.prepare<[number | null, number, number | null]>(
+    'UPDATE roots SET live_until = ? WHERE id = ? AND live_until IS NOT ?',
+  )
+  readonly #setPlaced = this.db.prepare<[number | null, number | null, number | null, number]>(`
+    UPDATE roots SET placed_at = CASE WHEN ? IS NULL THEN NULL ELSE COALESCE(placed_at, ?) END,
+      unconfirmed = CASE WHEN ? > 0 AND (placed_at IS NULL OR unconfirmed = 1) THEN 1 ELSE 0 END
+    WHERE id = ?`)
+  readonly #unconfirmed = this.db.prepare<[Uint8Array, number, number], IdentifiedRow>(`
+    SELECT id, codec, multihash FROM roots
+    WHERE state = 'complete' AND multihash = ? AND codec = ? AND backend_id = ? AND unconfirmed = 1`)
+  readonly #confirm = this.db.prepare<[number, number]>(
+    'UPDATE roots SET unconfirmed = 0 WHERE id = ? AND placed_at < ?',
+  )
+  readonly #isPlaced = this.db.prepare<[number]>('SELECT 1 FROM roots WHERE id = ? AND placed_at IS NOT NULL')
+  readonly #addFile = this.db.prepare<[number, number, string, number, Uint8Array, number]>(
+    'INSERT INTO root_files (root_id, position, path, codec, multihash, size) VALUES (?, ?, ?, ?, ?, ?)',
+  )
+  readonly #files = this.db.prepare<[number, number, number], RootFile>(`
+    SELECT path, codec, multihash, size FROM root_files WHERE root_id = ? AND position >= ? ORDER BY position LIMIT ?`)
+  readonly #deleteFiles = this.db.prepare<[number, number, number]>(`
+    DELETE FROM root_files WHERE root_id = ? AND position IN
+      (SELECT position FROM root_files WHERE root_id = ? LIMIT ?)`)
+  readonly #moveFiles = this.db.prepare<[number, number, number, number]>(`
+    UPDATE root_files SET root_id = ? WHERE root_id = ? AND position IN
+      (SELECT position FROM root_files WHERE root_id = ? LIMIT ?)`)
 
   /** Creates a staged root, which lookups do not find. */
   stage(backendId: number, now: number): number {

@@ -1,4 +1,5 @@
-import type { Database, Statement } from '../storage/database.ts'
+import type { Database } from '../storage/database.ts'
+import { WithStatements } from '../storage/with-statements.ts'
 import type { WriteQueue } from '../storage/write-queue.ts'
 
 export interface VerificationState {
@@ -12,18 +13,17 @@ export interface VerificationState {
 }
 
 /** Stores the progress of verification across restarts. */
-export class VerificationProgress {
-  readonly #get: Statement<[], VerificationState>
-  readonly #set: Statement<[number, number, number, number], unknown>
+export class VerificationProgress extends WithStatements {
+  readonly #get = this.db.prepare<[], VerificationState>(
+    'SELECT last_block AS lastBlock, blocks, damaged, ended_at AS endedAt FROM verification WHERE id = 1',
+  )
+  readonly #set = this.db.prepare<[number, number, number, number]>(
+    'INSERT OR REPLACE INTO verification (id, last_block, blocks, damaged, ended_at) VALUES (1, ?, ?, ?, ?)',
+  )
   readonly #queue: WriteQueue
 
   constructor(db: Database, queue: WriteQueue) {
-    this.#get = db.prepare(
-      'SELECT last_block AS lastBlock, blocks, damaged, ended_at AS endedAt FROM verification WHERE id = 1',
-    )
-    this.#set = db.prepare(
-      'INSERT OR REPLACE INTO verification (id, last_block, blocks, damaged, ended_at) VALUES (1, ?, ?, ?, ?)',
-    )
+    super(db)
     this.#queue = queue
   }
 

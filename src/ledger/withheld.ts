@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
-import type { Database, Statement } from '../storage/database.ts'
+import type { Database } from '../storage/database.ts'
+import { WithStatements } from '../storage/with-statements.ts'
 import type { WriteQueue } from '../storage/write-queue.ts'
 import type { BlockTable } from './block-table.ts'
 
@@ -25,46 +26,43 @@ export interface WithheldRow {
 const ROOTS_AT_ONCE = 100
 
 /** Stores takedowns of blocks, and updates the roots that need these blocks. */
-export class WithheldLedger {
+export class WithheldLedger extends WithStatements {
   readonly #queue: WriteQueue
   readonly #blocks: BlockTable
-  readonly #get: Statement<[Uint8Array], WithheldRow>
-  readonly #after: Statement<[Uint8Array, number], WithheldRow>
-  readonly #put: Statement<[Uint8Array, number], unknown>
-  readonly #applied: Statement<[Uint8Array], unknown>
-  readonly #delete: Statement<[Uint8Array], unknown>
-  readonly #watch: Statement<[Uint8Array, Uint8Array], unknown>
-  readonly #unwatch: Statement<[Uint8Array, Uint8Array], unknown>
-  readonly #ownRoots: Statement<[Uint8Array], { id: number }>
-  readonly #setBarred: Statement<[number, number], unknown>
-  readonly #raiseBarred: Statement<[number], unknown>
-  readonly #demandWalk: Statement<[number], unknown>
-  readonly #needing: Statement<[number, number, number, number], { id: number }>
+  readonly #get = this.db.prepare<[Uint8Array], WithheldRow>(
+    'SELECT multihash, status, applied FROM withheld WHERE multihash = ?',
+  )
+  readonly #after = this.db.prepare<[Uint8Array, number], WithheldRow>(
+    'SELECT multihash, status, applied FROM withheld WHERE multihash > ? ORDER BY multihash LIMIT ?',
+  )
+  readonly #put = this.db.prepare<[Uint8Array, number]>(`
+    INSERT INTO withheld (multihash, status) VALUES (?, ?)
+    ON CONFLICT (multihash) DO UPDATE SET status = excluded.status, applied = 0`)
+  readonly #applied = this.db.prepare<[Uint8Array]>('UPDATE withheld SET applied = 1 WHERE multihash = ?')
+  readonly #delete = this.db.prepare<[Uint8Array]>('DELETE FROM withheld WHERE multihash = ?')
+  readonly #watch = this.db.prepare<[Uint8Array, Uint8Array]>(
+    'INSERT OR IGNORE INTO withheld_links (multihash, carrier) VALUES (?, ?)',
+  )
+  readonly #unwatch = this.db.prepare<[Uint8Array, Uint8Array]>(
+    'DELETE FROM withheld_links WHERE multihash = ? AND carrier = ?',
+  )
+  readonly #ownRoots = this.db.prepare<[Uint8Array], { id: number }>(
+    `SELECT id FROM roots WHERE multihash = ? AND state = 'complete'`,
+  )
+  readonly #setBarred = this.db.prepare<[number, number]>('UPDATE roots SET barred = ? WHERE id = ?')
+  readonly #raiseBarred = this.db.prepare<[number]>('UPDATE roots SET barred = 1 WHERE id = ? AND barred = 0')
+  readonly #demandWalk = this.db.prepare<[number]>(`
+    INSERT INTO reach_walks (root_id, due_at)
+    SELECT id, CASE state WHEN 'staging' THEN ${Number.MAX_SAFE_INTEGER} ELSE 0 END FROM roots WHERE id = ?
+    ON CONFLICT (root_id) DO UPDATE SET stage = 0, place = 0, due_at = excluded.due_at`)
+  readonly #needing = this.db.prepare<[number, number, number, number], { id: number }>(
+    'SELECT root_id AS id FROM root_blocks WHERE block_id = ? AND way = ? AND root_id > ? ORDER BY root_id LIMIT ?',
+  )
 
   constructor(db: Database, blocks: BlockTable, queue: WriteQueue) {
+    super(db)
     this.#queue = queue
     this.#blocks = blocks
-    this.#get = db.prepare('SELECT multihash, status, applied FROM withheld WHERE multihash = ?')
-    this.#after = db.prepare(
-      'SELECT multihash, status, applied FROM withheld WHERE multihash > ? ORDER BY multihash LIMIT ?',
-    )
-    this.#put = db.prepare(`
-      INSERT INTO withheld (multihash, status) VALUES (?, ?)
-      ON CONFLICT (multihash) DO UPDATE SET status = excluded.status, applied = 0`)
-    this.#applied = db.prepare('UPDATE withheld SET applied = 1 WHERE multihash = ?')
-    this.#delete = db.prepare('DELETE FROM withheld WHERE multihash = ?')
-    this.#watch = db.prepare('INSERT OR IGNORE INTO withheld_links (multihash, carrier) VALUES (?, ?)')
-    this.#unwatch = db.prepare('DELETE FROM withheld_links WHERE multihash = ? AND carrier = ?')
-    this.#ownRoots = db.prepare(`SELECT id FROM roots WHERE multihash = ? AND state = 'complete'`)
-    this.#setBarred = db.prepare('UPDATE roots SET barred = ? WHERE id = ?')
-    this.#raiseBarred = db.prepare('UPDATE roots SET barred = 1 WHERE id = ? AND barred = 0')
-    this.#demandWalk = db.prepare(`
-      INSERT INTO reach_walks (root_id, due_at)
-      SELECT id, CASE state WHEN 'staging' THEN ${Number.MAX_SAFE_INTEGER} ELSE 0 END FROM roots WHERE id = ?
-      ON CONFLICT (root_id) DO UPDATE SET stage = 0, place = 0, due_at = excluded.due_at`)
-    this.#needing = db.prepare(
-      'SELECT root_id AS id FROM root_blocks WHERE block_id = ? AND way = ? AND root_id > ? ORDER BY root_id LIMIT ?',
-    )
   }
 
   get(multihash: Uint8Array): WithheldRow | undefined {

@@ -1,4 +1,5 @@
-import type { Database, Statement } from '../../storage/database.ts'
+import type { Database } from '../../storage/database.ts'
+import { WithStatements } from '../../storage/with-statements.ts'
 import type { WriteQueue } from '../../storage/write-queue.ts'
 import type { ClearSecrets } from '../rules/second-factor-rules.ts'
 import type { ClearSecret, SecondFactorRow } from '../second-factors.ts'
@@ -6,23 +7,20 @@ import type { ClearSecret, SecondFactorRow } from '../second-factors.ts'
 type StoredRow = SecondFactorRow & { accountId: string; sealed: number }
 
 /** Secrets of second factors that the first versions stored unsealed. */
-export class SqliteClearSecrets implements ClearSecrets {
-  readonly #db: Database
+export class SqliteClearSecrets extends WithStatements implements ClearSecrets {
   readonly #writes: WriteQueue
-  readonly #inClear: Statement<[], ClearSecret>
-  readonly #all: Statement<[], StoredRow>
-  readonly #clear: Statement<[], unknown>
-  readonly #restore: Statement<[string, Uint8Array, number | null, number, number], unknown>
+  readonly #inClear = this.db.prepare<[], ClearSecret>(
+    'SELECT account_id AS accountId, secret AS clear FROM second_factors WHERE sealed = 0',
+  )
+  readonly #all = this.db.prepare<[], StoredRow>(`
+    SELECT account_id AS accountId, secret, enabled_at AS enabledAt, last_step AS lastStep, sealed FROM second_factors`)
+  readonly #clear = this.db.prepare<[]>('DELETE FROM second_factors')
+  readonly #restore = this.db.prepare<[string, Uint8Array, number | null, number, number]>(`
+    INSERT INTO second_factors (account_id, secret, enabled_at, last_step, sealed) VALUES (?, ?, ?, ?, ?)`)
 
   constructor(db: Database, writes: WriteQueue) {
-    this.#db = db
+    super(db)
     this.#writes = writes
-    this.#inClear = db.prepare('SELECT account_id AS accountId, secret AS clear FROM second_factors WHERE sealed = 0')
-    this.#all = db.prepare(`
-      SELECT account_id AS accountId, secret, enabled_at AS enabledAt, last_step AS lastStep, sealed FROM second_factors`)
-    this.#clear = db.prepare('DELETE FROM second_factors')
-    this.#restore = db.prepare(`
-      INSERT INTO second_factors (account_id, secret, enabled_at, last_step, sealed) VALUES (?, ?, ?, ?, ?)`)
   }
 
   async inClear(): Promise<ClearSecret[]> {
@@ -49,6 +47,6 @@ export class SqliteClearSecrets implements ClearSecrets {
 
   #overwriteFreed(on: boolean): void {
     // SQLite executes this pragma when the statement is prepared, so the statement cannot be reused.
-    this.#db.prepare(`PRAGMA secure_delete = ${on ? 'ON' : 'OFF'}`).all()
+    this.db.prepare(`PRAGMA secure_delete = ${on ? 'ON' : 'OFF'}`).all()
   }
 }

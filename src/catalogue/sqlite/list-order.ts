@@ -1,4 +1,4 @@
-import type { Database, Statement } from '../../storage/database.ts'
+import { WithStatements } from '../../storage/with-statements.ts'
 import type { RecordSearch } from '../records.ts'
 
 /** Maximum time by which a record may be older than its predecessor in the same run of a list. */
@@ -20,16 +20,13 @@ export interface TimedSpan extends Span {
  * A list is in the order of the commits. A new run begins where the clock was set back. Within a run the creation times
  * rise, apart from differences up to {@link CLOCK_JITTER_MS}.
  */
-export class ListOrder {
-  readonly #runs: Statement<[string], { first: number }>
-  readonly #next: Statement<[number, number], { id: number; createdAt: number }>
-
-  constructor(db: Database) {
-    this.#runs = db.prepare('SELECT first FROM search_runs WHERE account_id = ? ORDER BY first')
-    this.#next = db.prepare(`
-      SELECT search_id AS id, created_at AS createdAt FROM records INDEXED BY records_by_search
-      WHERE search_id BETWEEN ? AND ? ORDER BY search_id LIMIT 1`)
-  }
+export class ListOrder extends WithStatements {
+  readonly #runs = this.db.prepare<[string], { first: number }>(
+    'SELECT first FROM search_runs WHERE account_id = ? ORDER BY first',
+  )
+  readonly #next = this.db.prepare<[number, number], { id: number; createdAt: number }>(`
+    SELECT search_id AS id, created_at AS createdAt FROM records INDEXED BY records_by_search
+    WHERE search_id BETWEEN ? AND ? ORDER BY search_id LIMIT 1`)
 
   spans(accountId: string, { before, after }: Pick<RecordSearch, 'before' | 'after'>, whole: Span): TimedSpan[] {
     if (before === null && after === null) return [{ ...whole, isSure: true }]

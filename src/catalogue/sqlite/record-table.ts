@@ -1,8 +1,9 @@
 import { HoldfastError } from '../../domain/errors.ts'
 import type { PinStatus, StatusReason } from '../../domain/pin-status.ts'
 import type { DagIdentity } from '../../ipld/cid.ts'
-import type { Database, Statement } from '../../storage/database.ts'
+import type { Database } from '../../storage/database.ts'
 import { foldedName } from '../../storage/search-function.ts'
+import { WithStatements } from '../../storage/with-statements.ts'
 import type { AccountUsage, NewRecord, RecordRow } from '../records.ts'
 import { countsOf, usageOf } from '../rules/record-rules.ts'
 import {
@@ -31,33 +32,32 @@ export const IS_LIVE = LIVE_RECORD.replace(':now', '?')
 const CLOCK_SET_BACK = `excluded.newest < newest - ${CLOCK_JITTER_MS}`
 
 /** The rows of `records`. Also updates the counters in `accounts` and the record numbers in `search_lists`. */
-export class RecordTable {
+export class RecordTable extends WithStatements {
   readonly #at: SqliteStatements
   readonly #recount: AccountRecount
-  readonly #setContent: Statement<[number, number, number, number, string], unknown>
-  readonly #delete: Statement<[string], unknown>
-  readonly #exists: Statement<[string], unknown>
-  readonly #nextNumber: Statement<[string, number], { searchId: number }>
-  readonly #searchId: Statement<[string], { searchId: number }>
-  readonly #removed: Statement<[string], unknown>
+  readonly #setContent = this.db.prepare<[number, number, number, number, string]>(
+    'UPDATE records SET root_id = ?, size = ?, dag_size = ?, charge = ? WHERE id = ?',
+  )
+  readonly #delete = this.db.prepare<[string]>('DELETE FROM records WHERE id = ?')
+  readonly #exists = this.db.prepare<[string]>('SELECT 1 FROM records WHERE id = ?')
+  readonly #nextNumber = this.db.prepare<[string, number], { searchId: number }>(`
+    INSERT INTO search_lists (account_id, last, newest) VALUES (?, 1, ?)
+    ON CONFLICT (account_id) DO UPDATE SET last = last + 1,
+      newest = CASE WHEN ${CLOCK_SET_BACK} THEN excluded.newest ELSE MAX(newest, excluded.newest) END,
+      run = CASE WHEN ${CLOCK_SET_BACK} THEN last + 1 ELSE run END
+    RETURNING number * 4294967296 + last AS searchId`)
+  readonly #searchId = this.db.prepare<[string], { searchId: number }>(
+    'SELECT search_id AS searchId FROM records WHERE id = ?',
+  )
+  readonly #removed = this.db.prepare<[string]>('SELECT 1 FROM removed_records WHERE id = ?')
   readonly #changed: () => void
 
   /** @param changed called when a change affects the search words of a record */
   constructor(db: Database, changed: () => void = () => undefined, statements = new SqliteStatements(db)) {
+    super(db)
     this.#at = statements
     this.#changed = changed
     this.#recount = new AccountRecount(db)
-    this.#delete = db.prepare('DELETE FROM records WHERE id = ?')
-    this.#exists = db.prepare('SELECT 1 FROM records WHERE id = ?')
-    this.#nextNumber = db.prepare(`
-      INSERT INTO search_lists (account_id, last, newest) VALUES (?, 1, ?)
-      ON CONFLICT (account_id) DO UPDATE SET last = last + 1,
-        newest = CASE WHEN ${CLOCK_SET_BACK} THEN excluded.newest ELSE MAX(newest, excluded.newest) END,
-        run = CASE WHEN ${CLOCK_SET_BACK} THEN last + 1 ELSE run END
-      RETURNING number * 4294967296 + last AS searchId`)
-    this.#setContent = db.prepare('UPDATE records SET root_id = ?, size = ?, dag_size = ?, charge = ? WHERE id = ?')
-    this.#removed = db.prepare('SELECT 1 FROM removed_records WHERE id = ?')
-    this.#searchId = db.prepare('SELECT search_id AS searchId FROM records WHERE id = ?')
   }
 
   insert(record: RecordRow): void {

@@ -1,5 +1,6 @@
-import type { Database, Statement } from '../../storage/database.ts'
+import type { Database } from '../../storage/database.ts'
 import { BLOCK_RECORDS } from '../../storage/search-function.ts'
+import { WithStatements } from '../../storage/with-statements.ts'
 import type { WriteQueue } from '../../storage/write-queue.ts'
 import { BlockCounts } from './block-counts.ts'
 
@@ -14,29 +15,26 @@ const MOST_PENDING = 2_000
  * about the same for one record as for a hundred. A search compares the changed records themselves, so it never waits
  * for the index.
  */
-export class SearchIndex {
+export class SearchIndex extends WithStatements {
   readonly counts = new BlockCounts()
   readonly #queue: WriteQueue
-  readonly #pendingIn: Statement<[number, number, number], { id: number }>
-  readonly #isFull: Statement<[number], unknown>
-  readonly #index: Statement<[number], unknown>
-  readonly #remove: Statement<[number], unknown>
-  readonly #done: Statement<[number], unknown>
-  readonly #merge: Statement<[], unknown>
+  readonly #pendingIn = this.db.prepare<[number, number, number], { id: number }>(
+    'SELECT search_id AS id FROM search_pending WHERE search_id BETWEEN ? AND ? LIMIT ?',
+  )
+  readonly #isFull = this.db.prepare<[number]>('SELECT 1 FROM search_pending WHERE search_id >= 0 LIMIT 1 OFFSET ?')
+  readonly #index = this.db.prepare<[number]>(`
+    INSERT OR REPLACE INTO record_search (rowid, words)
+    SELECT search_id, search_words(search_id, name, type, status, multihash, expires_at, meta)
+    FROM records WHERE search_id = ?`)
+  readonly #remove = this.db.prepare<[number]>('DELETE FROM record_search WHERE rowid = ?')
+  readonly #done = this.db.prepare<[number]>('DELETE FROM search_pending WHERE search_id = ?')
+  readonly #merge = this.db.prepare<[]>("INSERT INTO record_search (record_search, rank) VALUES ('merge', 64)")
   #noted = 0
   #isRunning = false
 
   constructor(db: Database, queue: WriteQueue) {
+    super(db)
     this.#queue = queue
-    this.#pendingIn = db.prepare('SELECT search_id AS id FROM search_pending WHERE search_id BETWEEN ? AND ? LIMIT ?')
-    this.#isFull = db.prepare('SELECT 1 FROM search_pending WHERE search_id >= 0 LIMIT 1 OFFSET ?')
-    this.#index = db.prepare(`
-      INSERT OR REPLACE INTO record_search (rowid, words)
-      SELECT search_id, search_words(search_id, name, type, status, multihash, expires_at, meta)
-      FROM records WHERE search_id = ?`)
-    this.#remove = db.prepare('DELETE FROM record_search WHERE rowid = ?')
-    this.#done = db.prepare('DELETE FROM search_pending WHERE search_id = ?')
-    this.#merge = db.prepare("INSERT INTO record_search (record_search, rank) VALUES ('merge', 64)")
   }
 
   /**
