@@ -1,3 +1,5 @@
+import type { Plan } from '../../src/domain/plan.ts'
+
 /** Current usage of an account. */
 export interface Usage {
   pins: number
@@ -13,30 +15,6 @@ export interface AccountEgress {
   month: string
   bytes: number
   domains: { domain: string; bytes: number }[]
-}
-
-/** Limits of a plan. Null means no limit. */
-export interface Plan {
-  name: string
-  /** True if the plan allows an expiry. */
-  timelock: boolean
-  /** Ids of the allowed clusters, or `*` for all clusters. */
-  clusters: string[] | '*'
-  /** True if accounts may import directories from the server's disk. */
-  serverImport: boolean
-  maxFileBytes: number | null
-  maxDirectoryBytes: number | null
-  maxDirectoryFiles: number | null
-  maxStorageBytes: number | null
-  maxPins: number | null
-  maxKeys: number | null
-  /** Maximum number of pins by CID that are queued or being fetched. */
-  maxQueuedPins: number | null
-  /** Maximum number of body bytes that the gateway sends for the account in a month. */
-  maxEgressBytes: number | null
-  pageLimit: { default: number; max: number }
-  rateLimit: { requests: number; windowSeconds: number } | null
-  accountRateLimit: { requests: number; windowSeconds: number } | null
 }
 
 /** The account that the client's credential belongs to. */

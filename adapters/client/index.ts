@@ -1,6 +1,7 @@
 export { type ErrorCode, HoldfastError, isHoldfastError } from '../../src/domain/errors.ts'
 export type { NewAttributes, UnixTime } from '../../src/domain/file-attributes.ts'
 export type { PendingNode } from '../../src/domain/pending-nodes.ts'
+export type { Plan, RateLimit } from '../../src/domain/plan.ts'
 export type { Account, Keys, NewKeyOptions, UploadTokenOptions } from './account.ts'
 export type {
   AccountEgress,
@@ -8,7 +9,6 @@ export type {
   NewKey,
   NewSession,
   Page,
-  Plan,
   SecondFactorAsked,
   SecondFactorSetup,
   SessionRow,
