@@ -118,9 +118,9 @@ export const pagePromises: readonly KeptPromise[] = [
   },
   {
     promise: 'the console waits for the answer before it says that content is deleted',
-    file: `${page}/widgets/confirm-dialog.ts`,
-    find: 'if (await run(act)) onDone()',
-    replace: 'void run(act), onDone()',
+    file: `${page}/widgets/action-form.ts`,
+    find: 'if (!(await run(act))) return',
+    replace: 'void run(act)',
     test: { file: pins, name: 'stay if the server refuses to delete them' },
   },
   {
@@ -167,8 +167,8 @@ export const pagePromises: readonly KeptPromise[] = [
   {
     promise: "the console's text has enough contrast in light and dark",
     file: `${page}/style.css`,
-    find: '--quiet: #56616e',
-    replace: '--quiet: #9aa4ae',
+    find: '--quiet: light-dark(#56616e',
+    replace: '--quiet: light-dark(#9aa4ae',
     test: states('door', 'looks good with a key, a password, a code and a link'),
   },
   {

@@ -217,9 +217,9 @@ function Header({ route, user, onSignOut }: { route: PageRoute; user: User; onSi
   const [top = 'content'] = route.path
   const link = (to: string, words: string) =>
     html`<a href=${routeTo([to])} aria-current=${top === to || (to === 'content' && top === 'pin') ? 'page' : undefined}>${words}</a>`
-  return html`<header class="top">
-    <a class="brand" href="#/"><img src="icon.svg" alt="" width="24" height="24" /> Holdfast</a>
-    <nav aria-label="Main">${link('content', 'Content')} ${link('account', 'Account')}
+  return html`<header class="row top">
+    <a class="row brand" href="#/"><img src="icon.svg" alt="" width="24" height="24" /> Holdfast</a>
+    <nav class="row" aria-label="Main">${link('content', 'Content')} ${link('account', 'Account')}
       ${user.role === 'owner' && link('owner', 'Node')}</nav>
     <span class="who" title=${user.email}>${user.name}</span>
     <button class="plain" onClick=${onSignOut}>Sign out</button>

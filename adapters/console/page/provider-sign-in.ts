@@ -37,7 +37,7 @@ export function ProviderButton({ onAnswer, onHandedOver }: ProviderProps) {
     }
   }, [])
   if (label === null) return null
-  return html`<div class="provider">
+  return html`<div class="stack">
     <button class="wide" disabled=${isBusy} onClick=${() => run(begin)}>Sign in with ${label}</button>
     <${FieldProblem} text=${error ?? problem} />
   </div>`

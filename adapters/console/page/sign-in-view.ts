@@ -5,9 +5,11 @@ import { html } from './markup.ts'
 import { NewPasswordForm } from './new-password-form.ts'
 import { ProviderButton } from './provider-sign-in.ts'
 import { newClient, type SignedIn } from './session.ts'
-import { FieldProblem, InputField, submitting } from './widgets/field.ts'
+import { Form } from './widgets/action-form.ts'
+import { InputField } from './widgets/field.ts'
 import { plural } from './widgets/shown-values.ts'
-import { useAction } from './widgets/use-load.ts'
+
+const SIGN_IN = { label: 'Sign in', busy: 'Signing in…', tone: 'primary wide' }
 
 type Way = SignedIn['kind']
 const OTHER: Readonly<Record<Way, Way>> = { password: 'key', key: 'password' }
@@ -58,8 +60,8 @@ export function SignInView({ reason, token, waiting, onSignedIn: onEnd }: SignIn
       : html`<${KeyForm} onSignedIn=${onSignedIn} />`
   const signIn = (email: string, password: string) =>
     signInByPassword({ email, password, onSignedIn, onCodeAsked: setTemporaryToken })
-  const forms = html`<div>
-    <div role="tablist" aria-label="How to sign in" class="tabs">${tab('key', 'API key')} ${tab('password', 'Password')}</div>
+  const forms = html`<div class="stack">
+    <div role="tablist" aria-label="How to sign in" class="choices">${tab('key', 'API key')} ${tab('password', 'Password')}</div>
     <div role="tabpanel" id="way" aria-label="Sign in">${form}</div>
     <${ProviderButton} onAnswer=${(answer: NewSession | SecondFactorAsked) => signInBy({ onSignedIn, onCodeAsked: setTemporaryToken }, answer)}
       onHandedOver=${() => setHandedOver(true)} />
@@ -93,7 +95,7 @@ export function SignInView({ reason, token, waiting, onSignedIn: onEnd }: SignIn
 }
 
 export function Brand() {
-  return html`<h1><img src="icon.svg" alt="" width="32" height="32" /> Holdfast</h1>`
+  return html`<h1 class="row"><img src="icon.svg" alt="" width="32" height="32" /> Holdfast</h1>`
 }
 
 interface PasswordFormProps extends FormProps {
@@ -118,80 +120,58 @@ async function signInBy({ onSignedIn, onCodeAsked }: PasswordFormProps, answer: 
 function PasswordForm(props: PasswordFormProps) {
   const [email, setEmail] = useState('')
   const [password, setPassword] = useState('')
-  const { run, isBusy, error } = useAction()
-  const submit = submitting(() => run(() => signInByPassword({ ...props, email: email.trim(), password })))
-  return html`<form onSubmit=${submit}>
+  const signIn = () => signInByPassword({ ...props, email: email.trim(), password })
+  return html`<${Form} ...${SIGN_IN} act=${signIn}>
     <${InputField} label="Email" type="email" value=${email} onInput=${setEmail} input=${{ autocomplete: 'username', required: true }} />
     <${InputField} label="Password" type="password" value=${password} onInput=${setPassword}
       hint="Forgotten? Ask the owner of this node for a link that sets a new one."
       input=${{ autocomplete: 'current-password', required: true }} />
-    <${FieldProblem} text=${error} />
-    <button class="primary wide" disabled=${isBusy}>${isBusy ? 'Signing in…' : 'Sign in'}</button>
-  </form>`
+  </${Form}>`
 }
 
 function KeyForm({ onSignedIn }: FormProps) {
   const [key, setKey] = useState('')
-  const { run, isBusy, error } = useAction()
-  const submit = submitting(() =>
-    run(async () => {
-      const credential = key.trim()
-      const user = await newClient(credential)
-        .account.show()
-        .catch(inWords('Unknown or revoked key: copy the whole key, or use another'))
-      await onSignedIn({ credential, user, kind: 'key' })
-    }),
-  )
+  const signIn = async (): Promise<void> => {
+    const credential = key.trim()
+    const user = await newClient(credential)
+      .account.show()
+      .catch(inWords('Unknown or revoked key: copy the whole key, or use another'))
+    await onSignedIn({ credential, user, kind: 'key' })
+  }
   // Password managers need a user name to store the key, even if its field is hidden.
-  return html`<form onSubmit=${submit}>
+  return html`<${Form} ...${SIGN_IN} act=${signIn}>
     <input type="text" name="username" autocomplete="username" value="Holdfast API key" hidden readonly />
     <${InputField} label="API key" type="password" value=${key} onInput=${setKey}
       hint="The first start of the server printed the owner’s key."
       input=${{ autocomplete: 'current-password', required: true, spellcheck: false }} />
-    <${FieldProblem} text=${error} />
-    <button class="primary wide" disabled=${isBusy}>${isBusy ? 'Signing in…' : 'Sign in'}</button>
-  </form>`
+  </${Form}>`
 }
 
 function CodeForm({ temporaryToken, onSignedIn, onBack }: FormProps & { temporaryToken: string; onBack: () => void }) {
   const [code, setCode] = useState('')
-  const { run, isBusy, error } = useAction()
-  const submit = submitting(() =>
-    run(async () => {
-      const { token, user } = await newClient()
-        .sessions.confirm(temporaryToken, code.trim(), { keep: maySurvive() })
-        .catch(inWords('This took too long: go back and enter the password again'))
-      await onSignedIn({ credential: token, user, kind: 'password' })
-    }),
-  )
-  return html`<form onSubmit=${submit}>
+  const confirm = async (): Promise<void> => {
+    const { token, user } = await newClient()
+      .sessions.confirm(temporaryToken, code.trim(), { keep: maySurvive() })
+      .catch(inWords('This took too long: go back and enter the password again'))
+    await onSignedIn({ credential: token, user, kind: 'password' })
+  }
+  const back = html`<button type="button" onClick=${onBack}>Back</button>`
+  return html`<${Form} ...${SIGN_IN} tone="primary" act=${confirm} before=${back}>
     <${InputField} label="Code" value=${code} onInput=${setCode} hint="From your authenticator app, or a recovery code."
       input=${{ autocomplete: 'one-time-code', required: true, autofocus: true, spellcheck: false }} />
-    <${FieldProblem} text=${error} />
-    <div class="buttons">
-      <button type="button" onClick=${onBack}>Back</button>
-      <button class="primary" disabled=${isBusy}>${isBusy ? 'Signing in…' : 'Sign in'}</button>
-    </div>
-  </form>`
+  </${Form}>`
 }
 
 /** Offers what is possible when a key keeps as many tabs as it may. */
 function FullForm({ signedIn, onSignedIn, onStay }: FormProps & { signedIn: SignedIn; onStay: () => void }) {
-  const { run, isBusy, error } = useAction()
-  const submit = submitting(() =>
-    run(async () => {
-      await newClient(signedIn.credential).keys.endConsoles()
-      await onSignedIn(signedIn)
-    }),
-  )
-  return html`<form onSubmit=${submit}>
+  const end = async (): Promise<void> => {
+    await newClient(signedIn.credential).keys.endConsoles()
+    await onSignedIn(signedIn)
+  }
+  const stay = html`<button type="button" onClick=${onStay}>Only until a reload</button>`
+  return html`<${Form} label="End the others" act=${end} before=${stay}>
     <p role="status">16 tabs are signed in with this key, which is the most. End the others, or stay signed in until a reload.</p>
-    <${FieldProblem} text=${error} />
-    <div class="buttons">
-      <button type="button" onClick=${onStay}>Only until a reload</button>
-      <button class="primary" disabled=${isBusy}>End the others</button>
-    </div>
-  </form>`
+  </${Form}>`
 }
 
 /** Replaces the error for a refused sign-in. The original error would look like the end of a session. */

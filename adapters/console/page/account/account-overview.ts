@@ -2,10 +2,10 @@ import { useEffect, useState } from 'preact/hooks'
 import { ANYWHERE, ReadersField } from '../content/target-fields.ts'
 import { html } from '../markup.ts'
 import { useSession } from '../session.ts'
-import { FieldProblem, InputField, submitting } from '../widgets/field.ts'
-import { notify } from '../widgets/notices.ts'
+import { Form } from '../widgets/action-form.ts'
+import { Card } from '../widgets/card.ts'
+import { InputField } from '../widgets/field.ts'
 import { formatInstant, shownBytes, shownCount } from '../widgets/shown-values.ts'
-import { useAction } from '../widgets/use-load.ts'
 
 export function AccountOverview() {
   const { user, refresh } = useSession()
@@ -13,15 +13,14 @@ export function AccountOverview() {
   useEffect(refresh, [])
   const { planDetails: plan, usage, egress } = user
   return html`<div class="stack">
-    <section class="card" aria-labelledby="usage-title">
-      <h2 id="usage-title">Usage <span class="count">plan ${user.plan}</span></h2>
+    <${Card} title=${html`<span>Usage <span class="count">plan ${user.plan}</span></span>`}>
       <${Usage} label="Storage" used=${usage.storedBytes} most=${plan.maxStorageBytes} format=${shownBytes} />
       <${Usage} label="Pins" used=${usage.pins} most=${plan.maxPins} format=${shownCount} />
       <${Usage} label="Gateway traffic this month" used=${egress.bytes} most=${plan.maxEgressBytes} format=${shownBytes} />
       <p class="hint">Each content counts once, even with several pins.${
         usage.keptBytes ? ` Deleted content that can be restored keeps another ${shownBytes(usage.keptBytes)}.` : ''
       }</p>
-    </section>
+    </${Card}>
     <div class="two"><${Plan} /><${Profile} /></div>
   </div>`
 }
@@ -50,10 +49,9 @@ function Plan() {
     ['Member since', formatInstant(createdAt)],
     ['Account id', id],
   ]
-  return html`<section class="card" aria-labelledby="plan-title">
-    <h2 id="plan-title">Plan</h2>
+  return html`<${Card} title="Plan">
     <dl class="facts">${facts.map(([term, fact]) => html`<dt>${term}</dt><dd>${fact}</dd>`)}</dl>
-  </section>`
+  </${Card}>`
 }
 
 function Profile() {
@@ -61,24 +59,18 @@ function Profile() {
   const [name, setName] = useState(user.name === user.email ? '' : user.name)
   const [email, setEmail] = useState(user.email)
   const [target, setTarget] = useState(ANYWHERE)
-  const { run, isBusy, error } = useAction()
-  const submit = submitting(async () => {
+  const save = () => {
     const defaultVisibility = target.visibility || undefined
     const changes = { defaultVisibility, name: name.trim(), email: email === user.email ? undefined : email.trim() }
-    if (!(await run(() => client.account.update(changes)))) return
-    notify({ text: 'Profile saved' })
-    refresh()
-  })
-  return html`<section class="card" aria-labelledby="profile-title">
-    <h2 id="profile-title">Profile</h2>
-    <form onSubmit=${submit}>
+    return client.account.update(changes)
+  }
+  return html`<${Card} title="Profile">
+    <${Form} label="Save" tone="" act=${save} said="Profile saved" onDone=${refresh}>
       <${InputField} label="Name" value=${name} onInput=${setName} input=${{ autocomplete: 'name' }} />
       <${InputField} label="Email" type="email" value=${email} onInput=${setEmail}
         input=${{ autocomplete: 'email', required: true, readonly: kind === 'key' }}
         hint=${kind === 'key' ? 'Sign in with the password to change it.' : 'You sign in with it.'} />
       <${ReadersField} label="Readers of new content" target=${target} onChange=${setTarget} />
-      <${FieldProblem} text=${error} />
-      <button disabled=${isBusy}>Save</button>
-    </form>
-  </section>`
+    </${Form}>
+  </${Card}>`
 }

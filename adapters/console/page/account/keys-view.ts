@@ -2,9 +2,10 @@ import { useCallback, useState } from 'preact/hooks'
 import type { Key } from '../../../client/index.ts'
 import { html } from '../markup.ts'
 import { useSession } from '../session.ts'
-import { formatAge, formatInstant } from '../widgets/shown-values.ts'
+import { formatInstant } from '../widgets/shown-values.ts'
+import { Age, table } from '../widgets/table.ts'
 import { useNow } from '../widgets/use-now.ts'
-import { KeyCard } from './key-card.ts'
+import { KeyCard, type KeyTableProps } from './key-card.ts'
 import { NewKeyDialog } from './new-key-dialog.ts'
 import { SnippetsDialog } from './snippets-dialog.ts'
 
@@ -12,42 +13,30 @@ export function KeysSection() {
   const { client } = useSession()
   const find = useCallback(() => client.keys.list(), [client])
   return html`<${KeyCard}
-    id="keys-title"
     title="API keys"
     makes="New key"
-    none="No keys yet. Programs come with one."
     find=${find}
-    table=${KeyTable}
+    list=${KeyTable}
     dialog=${NewKeyDialog}
   />`
 }
 
-function KeyTable({ keys, onRevoke }: { keys: readonly Key[]; onRevoke: (key: Key) => void }) {
-  const now = useNow()
+function KeyTable({ keys, onRevoke }: KeyTableProps) {
   const [used, setUsed] = useState<Key | null>(null)
-  return html`<div class="list"><table class="stacked">
-    <thead><tr>
-      <th scope="col">Name</th><th scope="col">May</th><th scope="col">Ends</th><th scope="col">Last used</th>
-      <th scope="col"><span class="unseen">Actions</span></th>
-    </tr></thead>
-    <tbody>${keys.map(
-      key => html`<tr key=${key.name}>
-        <td class="name">
-          <strong>${key.name}</strong>
-          <span class="under">${detailsOf(key)}</span>
-        </td>
-        <td data-label="May"><span class="scopes">${key.scopes.map(scope => html`<code>${scope}</code> `)}</span></td>
-        <td class="age" data-label="Ends"><${Ends} at=${key.expiresAt} now=${now} /></td>
-        <td class="age" data-label="Last used" title=${key.lastUsed === null ? '' : formatInstant(key.lastUsed)}>${
-          key.lastUsed === null ? 'never' : formatAge(key.lastUsed, now)
-        }</td>
-        <td><span class="buttons end">
+  return html`<div>${table(keys, 'No keys yet. Programs come with one.', ({ name }) => name, [
+    ['Name', key => html`<strong>${key.name}</strong><span class="under">${detailsOf(key)}</span>`, 'name'],
+    ['May', ({ scopes }) => html`<span class="scopes">${scopes.map(scope => html`<code>${scope}</code> `)}</span>`],
+    ['Ends', ({ expiresAt }) => html`<${Ends} at=${expiresAt} />`, 'age'],
+    ['Last used', ({ lastUsed }) => (lastUsed === null ? 'never' : html`<${Age} at=${lastUsed} />`), 'age'],
+    [
+      'Actions',
+      key => html`<span class="buttons end">
           <button class="small" aria-label=${`Use ${key.name} in a program`} onClick=${() => setUsed(key)}>Use</button>
           <button class="small danger" aria-label=${`Revoke ${key.name}`} onClick=${() => onRevoke(key)}>Revoke</button>
-        </span></td>
-      </tr>`,
-    )}</tbody>
-  </table>
+        </span>`,
+      'actions',
+    ],
+  ])}
   ${used && html`<${SnippetsDialog} of=${used} onClose=${() => setUsed(null)} />`}</div>`
 }
 
@@ -62,8 +51,8 @@ function detailsOf({ prefix, label, parent, ipAllowlist, createdAt }: Key): stri
   return details.filter(detail => detail !== null && detail !== '').join(' · ')
 }
 
-export function Ends({ at, now }: { at: string | null; now: number }) {
+export function Ends({ at }: { at: string | null }) {
+  const now = useNow()
   if (at === null) return html`<span>never</span>`
-  if (Date.parse(at) <= now) return html`<span class="badge bad">expired</span>`
-  return html`<span title=${formatInstant(at)}>${formatAge(at, now)}</span>`
+  return Date.parse(at) <= now ? html`<span class="badge bad">expired</span>` : html`<${Age} at=${at} />`
 }

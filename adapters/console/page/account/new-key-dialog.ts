@@ -1,9 +1,9 @@
 import { useState } from 'preact/hooks'
 import { html } from '../markup.ts'
 import { useSession } from '../session.ts'
+import { Form } from '../widgets/action-form.ts'
 import { Dialog } from '../widgets/dialog.ts'
-import { Choice, FieldProblem, InputField, submitting } from '../widgets/field.ts'
-import { useAction } from '../widgets/use-load.ts'
+import { Choice, InputField } from '../widgets/field.ts'
 import { CodeField, typedCode } from './code-field.ts'
 import type { Secret } from './secret-dialog.ts'
 
@@ -30,24 +30,21 @@ export function NewKeyDialog({ onClose, onMade }: { onClose: () => void; onMade:
   const [days, setDays] = useState('')
   const [networks, setNetworks] = useState('')
   const [code, setCode] = useState('')
-  const { run, isBusy, error } = useAction()
-  const submit = submitting(() =>
-    run(async () => {
-      const { token } = await client.keys.create({
-        name: name.trim(),
-        label: label.trim() || undefined,
-        scopes,
-        expiresInDays: days === '' ? undefined : Number(days),
-        ipAllowlist: listOf(networks),
-        totpCode: typedCode(code),
-      })
-      onMade({ title: `The key ${name.trim()}`, what: 'key', text: token })
-    }),
-  )
+  const make = async (): Promise<void> => {
+    const { token } = await client.keys.create({
+      name: name.trim(),
+      label: label.trim() || undefined,
+      scopes,
+      expiresInDays: days === '' ? undefined : Number(days),
+      ipAllowlist: listOf(networks),
+      totpCode: typedCode(code),
+    })
+    onMade({ title: `The key ${name.trim()}`, what: 'key', text: token })
+  }
   const toggle = (scope: string) => (): void =>
     setScopes(scopes.includes(scope) ? scopes.filter(one => one !== scope) : [...scopes, scope])
   return html`<${Dialog} title="New key" onClose=${onClose}>
-    <form onSubmit=${submit}>
+    <${Form} label="Make the key" act=${make}>
       <${InputField} label="Name" value=${name} onInput=${setName} input=${{ required: true, maxlength: 64, autocomplete: 'off' }} />
       <fieldset>
         <legend>Permissions</legend>
@@ -66,9 +63,7 @@ export function NewKeyDialog({ onClose, onMade }: { onClose: () => void; onMade:
           hint="Networks that may use it, such as 192.0.2.0/24. Empty: all." />
       </details>
       <${CodeField} value=${code} onInput=${setCode} />
-      <${FieldProblem} text=${error} />
-      <button class="primary" disabled=${isBusy}>Make the key</button>
-    </form>
+    </${Form}>
   </${Dialog}>`
 }
 

@@ -2,9 +2,9 @@ import { useState } from 'preact/hooks'
 import { ANYWHERE, TargetFields, targetOptions } from '../content/target-fields.ts'
 import { html } from '../markup.ts'
 import { useSession } from '../session.ts'
+import { Form } from '../widgets/action-form.ts'
 import { Dialog } from '../widgets/dialog.ts'
-import { Choice, FieldProblem, InputField, submitting } from '../widgets/field.ts'
-import { useAction } from '../widgets/use-load.ts'
+import { Choice, InputField } from '../widgets/field.ts'
 import { CodeField, typedCode } from './code-field.ts'
 import type { Secret } from './secret-dialog.ts'
 
@@ -23,24 +23,21 @@ export function NewTokenDialog({ onClose, onMade }: { onClose: () => void; onMad
   const [seconds, setSeconds] = useState('3600')
   const [target, setTarget] = useState(ANYWHERE)
   const [code, setCode] = useState('')
-  const { run, isBusy, error } = useAction()
-  const submit = submitting(() =>
-    run(async () => {
-      const { cluster, timelock } = targetOptions(target)
-      const { token, name: given } = await client.keys.createUploadToken({
-        name: name.trim() || undefined,
-        maxUses: Number(uses),
-        maxBytes: megabytes === '' ? undefined : Math.round(Number(megabytes) * MB),
-        expiresInSeconds: Number(seconds),
-        cl: cluster,
-        timelock: timelock === undefined ? undefined : new Date(timelock).toISOString(),
-        totpCode: typedCode(code),
-      })
-      onMade({ title: `The upload token ${given}`, what: 'token', text: token })
-    }),
-  )
+  const make = async (): Promise<void> => {
+    const { cluster, timelock } = targetOptions(target)
+    const { token, name: given } = await client.keys.createUploadToken({
+      name: name.trim() || undefined,
+      maxUses: Number(uses),
+      maxBytes: megabytes === '' ? undefined : Math.round(Number(megabytes) * MB),
+      expiresInSeconds: Number(seconds),
+      cl: cluster,
+      timelock: timelock === undefined ? undefined : new Date(timelock).toISOString(),
+      totpCode: typedCode(code),
+    })
+    onMade({ title: `The upload token ${given}`, what: 'token', text: token })
+  }
   return html`<${Dialog} title="New upload token" onClose=${onClose}>
-    <form onSubmit=${submit}>
+    <${Form} label="Make the token" act=${make}>
       <${InputField} label="Name" value=${name} onInput=${setName} hint="May be empty." input=${{ maxlength: 64, autocomplete: 'off' }} />
       <div class="two">
         <${InputField} label="Uploads" type="number" value=${uses} onInput=${setUses} input=${{ required: true, min: 1, max: 10_000 }} />
@@ -52,8 +49,6 @@ export function NewTokenDialog({ onClose, onMade }: { onClose: () => void; onMad
         <${TargetFields} target=${target} onChange=${setTarget} />
       </details>
       <${CodeField} value=${code} onInput=${setCode} />
-      <${FieldProblem} text=${error} />
-      <button class="primary" disabled=${isBusy}>Make the token</button>
-    </form>
+    </${Form}>
   </${Dialog}>`
 }

@@ -2,11 +2,12 @@ import { useState } from 'preact/hooks'
 import type { SecondFactorSetup } from '../../../client/index.ts'
 import { html } from '../markup.ts'
 import { useSession } from '../session.ts'
+import { Form } from '../widgets/action-form.ts'
+import { Card } from '../widgets/card.ts'
 import { CopyButton } from '../widgets/copy-button.ts'
 import { Dialog } from '../widgets/dialog.ts'
-import { FieldProblem, InputField, submitting } from '../widgets/field.ts'
+import { InputField } from '../widgets/field.ts'
 import { lazily } from '../widgets/lazily.ts'
-import { notify } from '../widgets/notices.ts'
 import { useAction } from '../widgets/use-load.ts'
 import { type Secret, SecretDialog } from './secret-dialog.ts'
 
@@ -28,18 +29,18 @@ export function SecondFactorView() {
     })
     refresh()
   }
-  return html`<section class="card" aria-labelledby="factor-title">
-    <h2 id="factor-title">Second factor <span class=${user.twoFactorEnabled ? 'badge good' : 'badge'}>${user.twoFactorEnabled ? 'on' : 'off'}</span></h2>
+  const isOn = user.twoFactorEnabled
+  const title = html`<span>Second factor <span class=${isOn ? 'badge good' : 'badge'}>${isOn ? 'on' : 'off'}</span></span>`
+  return html`<${Card} title=${title} error=${error}>
     ${
-      user.twoFactorEnabled
+      isOn
         ? html`<${TurnOff} />`
         : html`<p>With it you need a code of an authenticator app to sign in, and to create and revoke keys.</p>
             <button onClick=${begin} disabled=${isBusy}>Set it up</button>`
     }
-    <${FieldProblem} text=${error} />
     ${setup && html`<${SetUpDialog} setup=${setup} onClose=${() => setSetup(null)} onEnabled=${enabled} />`}
     ${codes && html`<${SecretDialog} secret=${codes} onClose=${() => setCodes(null)} />`}
-  </section>`
+  </${Card}>`
 }
 
 interface SetUpProps {
@@ -51,34 +52,24 @@ interface SetUpProps {
 function SetUpDialog({ setup, onClose, onEnabled }: SetUpProps) {
   const { client } = useSession()
   const [code, setCode] = useState('')
-  const { run, isBusy, error } = useAction()
-  const submit = submitting(() => run(async () => onEnabled(await client.secondFactor.enable(code.trim()))))
+  const enable = async () => onEnabled(await client.secondFactor.enable(code.trim()))
   return html`<${Dialog} title="Set up the second factor" onClose=${onClose}>
-    <form onSubmit=${submit}>
+    <${Form} label="Turn it on" act=${enable}>
       <p>Scan this with your authenticator app, then enter its code.</p>
       <${QrCode} text=${setup.otpauthUrl} label="The secret, for an authenticator app" />
       <p class="hint">Or enter the secret: <code>${setup.secret}</code> <${CopyButton} text=${setup.secret} what="secret" /></p>
       <${InputField} label="Code" value=${code} onInput=${setCode}
         input=${{ required: true, autocomplete: 'one-time-code', inputmode: 'numeric', spellcheck: false }} />
-      <${FieldProblem} text=${error} />
-      <button class="primary" disabled=${isBusy}>Turn it on</button>
-    </form>
+    </${Form}>
   </${Dialog}>`
 }
 
 function TurnOff() {
   const { client, refresh } = useSession()
   const [code, setCode] = useState('')
-  const { run, isBusy, error } = useAction()
-  const submit = submitting(async () => {
-    if (!(await run(() => client.secondFactor.disable({ code: code.trim() })))) return
-    notify({ text: 'The second factor is off' })
-    refresh()
-  })
-  return html`<form onSubmit=${submit}>
+  const disable = () => client.secondFactor.disable({ code: code.trim() })
+  return html`<${Form} label="Turn it off" tone="danger" act=${disable} said="The second factor is off" onDone=${refresh}>
     <${InputField} label="Code" value=${code} onInput=${setCode} hint="From the app, or a recovery code."
       input=${{ required: true, autocomplete: 'one-time-code', spellcheck: false }} />
-    <${FieldProblem} text=${error} />
-    <button class="danger" disabled=${isBusy}>Turn it off</button>
-  </form>`
+  </${Form}>`
 }

@@ -3,8 +3,8 @@ import type { Key } from '../../../client/index.ts'
 import { html } from '../markup.ts'
 import { useSession } from '../session.ts'
 import { formatInstant, shownBytes, shownCount } from '../widgets/shown-values.ts'
-import { useNow } from '../widgets/use-now.ts'
-import { KeyCard } from './key-card.ts'
+import { table } from '../widgets/table.ts'
+import { KeyCard, type KeyTableProps } from './key-card.ts'
 import { Ends } from './keys-view.ts'
 import { NewTokenDialog } from './new-token-dialog.ts'
 
@@ -16,33 +16,27 @@ export function UploadTokens() {
   const { client } = useSession()
   const find = useCallback(() => client.keys.listUploadTokens(), [client])
   return html`<${KeyCard}
-    id="tokens-title"
     title="Upload tokens"
     makes="New upload token"
     about=${ABOUT}
-    none="No upload tokens yet."
     find=${find}
-    table=${TokenTable}
+    list=${TokenTable}
     dialog=${NewTokenDialog}
   />`
 }
 
-function TokenTable({ keys: tokens, onRevoke }: { keys: readonly Key[]; onRevoke: (token: Key) => void }) {
-  const now = useNow()
-  return html`<div class="list"><table class="stacked">
-    <thead><tr>
-      <th scope="col">Name</th><th scope="col">Used</th><th scope="col">Ends</th>
-      <th scope="col"><span class="unseen">Revoke</span></th>
-    </tr></thead>
-    <tbody>${tokens.map(
-      token => html`<tr key=${token.name}>
-        <td class="name"><strong>${token.name}</strong><span class="under">${detailsOf(token)}</span></td>
-        <td data-label="Used">${shownCount(token.uses)} of ${shownCount(token.upload?.maxUses ?? 0)}</td>
-        <td class="age" data-label="Ends"><${Ends} at=${token.expiresAt} now=${now} /></td>
-        <td><button class="small danger" aria-label=${`Revoke ${token.name}`} onClick=${() => onRevoke(token)}>Revoke</button></td>
-      </tr>`,
-    )}</tbody>
-  </table></div>`
+function TokenTable({ keys, onRevoke }: KeyTableProps) {
+  return table(keys, 'No upload tokens yet.', ({ name }) => name, [
+    ['Name', token => html`<strong>${token.name}</strong><span class="under">${detailsOf(token)}</span>`, 'name'],
+    ['Used', ({ uses, upload }) => `${shownCount(uses)} of ${shownCount(upload?.maxUses ?? 0)}`],
+    ['Ends', ({ expiresAt }) => html`<${Ends} at=${expiresAt} />`, 'age'],
+    [
+      'Revoke',
+      token =>
+        html`<button class="small danger" aria-label=${`Revoke ${token.name}`} onClick=${() => onRevoke(token)}>Revoke</button>`,
+      'actions',
+    ],
+  ])
 }
 
 function detailsOf({ prefix, label, upload, createdAt }: Key): string {

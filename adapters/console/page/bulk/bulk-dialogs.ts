@@ -4,11 +4,11 @@ import { type Edit, isHoldfastError, type Job, type JobFilter, type Upload } fro
 import { READER_CHOICES } from '../content/target-fields.ts'
 import { html } from '../markup.ts'
 import { useSession } from '../session.ts'
+import { Form } from '../widgets/action-form.ts'
 import { ConfirmDialog } from '../widgets/confirm-dialog.ts'
 import { Dialog } from '../widgets/dialog.ts'
-import { Choice, FieldProblem, InputField, submitting } from '../widgets/field.ts'
+import { Choice, InputField } from '../widgets/field.ts'
 import { instantIn, plural } from '../widgets/shown-values.ts'
-import { useAction } from '../widgets/use-load.ts'
 import { type Selection, selectedCount } from './selection.ts'
 
 /** Maximum number of names in a dialog. */
@@ -48,21 +48,18 @@ export function EditSelected({
 }: BulkDialogProps & { action: EditAction }) {
   const { client, clusters } = useSession()
   const { expected, start } = useStart(selection, onStarted)
-  const { run, isBusy, error } = useAction()
   const [fields, setFields] = useState<Fields>(EMPTY)
   const set = (name: keyof Fields) => (value: string) => setFields({ ...fields, [name]: value })
-  const submit = submitting(async () => {
+  const act = (): Promise<void> => {
     const edit = editOf(action, fields)
-    const { jobs } = client
-    const act = () =>
-      start(
-        ids => jobs.editRecords(ids, edit),
-        filter => jobs.editMatching(filter, edit),
-      )
-    if (await run(act)) onDone()
-  })
-  return html`<${Dialog} title=${`${TITLES[action]} ${plural(expected, 'pin')}`} onClose=${onClose}>
-    <form onSubmit=${submit}>
+    return start(
+      ids => client.jobs.editRecords(ids, edit),
+      filter => client.jobs.editMatching(filter, edit),
+    )
+  }
+  const title = `${TITLES[action]} ${plural(expected, 'pin')}`
+  return html`<${Dialog} title=${title} onClose=${onClose}>
+    <${Form} label=${title} act=${act} onDone=${onDone}>
       ${
         action === 'rename' &&
         html`<div>
@@ -88,9 +85,7 @@ export function EditSelected({
           <p>Copies that others have made of public content cannot be recalled.</p>`
       }
       <p>This cannot be undone.</p>
-      <${FieldProblem} text=${error} />
-      <button class="primary" disabled=${isBusy}>${TITLES[action]} ${plural(expected, 'pin')}</button>
-    </form>
+    </${Form}>
   </${Dialog}>`
 }
 

@@ -4,7 +4,7 @@ import { useAccountNames } from '../owner/account-names.ts'
 import { useWatch } from '../owner/use-watch.ts'
 import { useSession } from '../session.ts'
 import { useAfterPages } from '../widgets/after-pages.ts'
-import { FieldProblem } from '../widgets/field.ts'
+import { Card } from '../widgets/card.ts'
 import { formatAge } from '../widgets/shown-values.ts'
 import { useNow } from '../widgets/use-now.ts'
 import { failuresOf, progressOf, wordsOn } from './jobs-view.ts'
@@ -23,13 +23,11 @@ export function OwnerJobs() {
   )
   const nameOf = useAccountNames()
   const now = useNow()
-  return html`<section class="card" aria-labelledby="jobs-title">
-    <h2 id="jobs-title">Jobs</h2>
-    <${FieldProblem} text=${error} />
+  return html`<${Card} title="Jobs" error=${error}>
     ${value?.rows.length === 0 && html`<p class="empty">No account changes many pins now, or did within the last hour.</p>`}
     <ul class="uploads">${value?.rows.map(job => html`<${Row} key=${job.id} job=${job} name=${nameOf(job.account)} now=${now} />`)}</ul>
     <div class="buttons">${pages.buttons(value?.next)}</div>
-  </section>`
+  </${Card}>`
 }
 
 function Row({ job, name, now }: { job: OwnedJob; name: string; now: number }) {

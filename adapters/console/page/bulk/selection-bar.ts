@@ -44,7 +44,7 @@ export function SelectionBar({ selecting, options, total }: SelectionBarProps) {
   // A dialog asks for the number of pins that are selected when it opens.
   const act = (action: EditAction | 'delete', words: string, tone = '') =>
     html`<button class=${`small ${tone}`} disabled=${isBusy} onClick=${() => setAsked(action)}>${words}</button>`
-  return html`<div class="selection" role="region" aria-label="Selection">
+  return html`<div class="row selection" role="region" aria-label="Selection">
     <span role="status">${matching === null ? `${plural(count, 'pin')} selected` : `All ${plural(count, 'matching pin')} selected`}${
       count === MOST_PICKED && matching === null && total > count && ', the most without “all that match”'
     }</span>

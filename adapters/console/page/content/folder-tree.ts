@@ -1,6 +1,7 @@
 import { useLayoutEffect, useRef, useState } from 'preact/hooks'
 import { shownText } from '../../../../src/domain/byte-text.ts'
 import { html } from '../markup.ts'
+import { Card } from '../widgets/card.ts'
 import { FieldProblem } from '../widgets/field.ts'
 import { shownBytes } from '../widgets/shown-values.ts'
 import { useLoad } from '../widgets/use-load.ts'
@@ -14,14 +15,13 @@ type FolderPath = readonly [cid: string, ...names: string[]]
 export function FolderTree({ gateway, cid }: { gateway: string; cid: string }) {
   const [shown, setShown] = useState<readonly string[] | null>(null)
   const common = { gateway, onPreview: setShown }
-  return html`<section class="card" aria-labelledby="files-title">
-    <h2 id="files-title">Files</h2>
+  return html`<${Card} title="Files">
     <ul class="tree"><${Entries} ...${common} path=${[cid]} after=${null} /></ul>
     ${
       shown !== null &&
       html`<${PreviewDialog} url=${contentAt(gateway, cid, shown)} name=${shown.at(-1)} onClose=${() => setShown(null)} />`
     }
-  </section>`
+  </${Card}>`
 }
 
 interface FolderProps {
@@ -67,7 +67,7 @@ function Entry({ gateway, path, onPreview, entry }: FolderProps & { entry: Folde
       ? html`<button class="plain folder" aria-expanded=${isOpen ? 'true' : 'false'} onClick=${() => setOpen(!isOpen)}>${shown}</button>`
       : html`<a class="name" href=${contentAt(gateway, cid, inside)} target="_blank" rel="noopener">${shown}</a>`
   return html`<div>
-    <div class="entry">
+    <div class="row entry">
       ${label}
       ${
         type === 'file' &&

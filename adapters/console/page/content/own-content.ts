@@ -3,6 +3,7 @@ import { shownText } from '../../../../src/domain/byte-text.ts'
 import type { HoldfastClient, Status } from '../../../client/index.ts'
 import { html } from '../markup.ts'
 import { useSession } from '../session.ts'
+import { Card } from '../widgets/card.ts'
 import { FieldProblem } from '../widgets/field.ts'
 import { saveAs } from '../widgets/save-as.ts'
 import { useAction, useLoad } from '../widgets/use-load.ts'
@@ -29,12 +30,10 @@ export function OwnContents({ status: { cid, name, type } }: { status: Status })
       <${PinFiles} cid=${cid} url=${null} onFile=${(path: string) => save(`${cid}/${path}`, path)} />
     </div>`
   }
-  return html`<section class="card" aria-labelledby="preview-title">
-    <h2 id="preview-title">Preview</h2>
+  return html`<${Card} title="Preview" error=${error}>
     <${OwnFile} cid=${cid} name=${name} />
     <div class="buttons"><button disabled=${isBusy} onClick=${() => save(cid, name)}>Download</button></div>
-    <${FieldProblem} text=${error} />
-  </section>`
+  </${Card}>`
 }
 
 function OwnFile({ cid, name }: { cid: string; name: string }) {

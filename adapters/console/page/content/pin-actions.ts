@@ -3,12 +3,12 @@ import { shownText } from '../../../../src/domain/byte-text.ts'
 import type { ListedUpload, Status } from '../../../client/index.ts'
 import { html } from '../markup.ts'
 import { useSession } from '../session.ts'
+import { Form } from '../widgets/action-form.ts'
 import { ConfirmDialog } from '../widgets/confirm-dialog.ts'
 import { Dialog } from '../widgets/dialog.ts'
-import { FieldProblem, InputField, submitting } from '../widgets/field.ts'
+import { InputField } from '../widgets/field.ts'
 import { notify } from '../widgets/notices.ts'
 import { plural } from '../widgets/shown-values.ts'
-import { useAction } from '../widgets/use-load.ts'
 
 interface PinDialogProps {
   pin: Pick<ListedUpload, 'cid' | 'name' | 'uploadId'>
@@ -31,18 +31,10 @@ export function RenameButton({ status, onDone }: { status: Status; onDone: () =>
 export function RenameDialog({ pin: { uploadId, name: before, cid }, onClose, onDone }: PinDialogProps) {
   const { client } = useSession()
   const [name, setName] = useState(before === cid ? '' : before)
-  const { run, isBusy, error } = useAction()
-  const submit = submitting(async () => {
-    if (!(await run(() => client.pins.rename(uploadId, name)))) return
-    notify({ text: 'Renamed' })
-    onDone()
-  })
   return html`<${Dialog} title="Rename" onClose=${onClose}>
-    <form onSubmit=${submit}>
+    <${Form} label="Rename" act=${() => client.pins.rename(uploadId, name)} said="Renamed" onDone=${onDone}>
       <${InputField} label="Name" value=${name} onInput=${setName} input=${{ required: true, maxlength: 255 }} />
-      <${FieldProblem} text=${error} />
-      <button class="primary" disabled=${isBusy}>Rename</button>
-    </form>
+    </${Form}>
   </${Dialog}>`
 }
 
@@ -89,12 +81,8 @@ export function DeleteButton({ status }: { status: Status }) {
 export function DeleteDialog({ pin, cluster, onClose, onDone }: PinDialogProps & { cluster: string | undefined }) {
   const { deleteContent } = useSession()
   const { cid, name } = pin
-  const done = (): void => {
-    notify({ text: `${shownText(name)} is deleted` })
-    onDone()
-  }
   return html`<${ConfirmDialog} title=${`Delete ${shownText(name)}?`} label="Delete it" onClose=${onClose}
-    onDone=${done} act=${() => deleteContent(cid, cluster)}>
+    said=${`${shownText(name)} is deleted`} onDone=${onDone} act=${() => deleteContent(cid, cluster)}>
     <p>All records of this content ${
       cluster === undefined ? 'in all clusters' : html`in <code>${cluster}</code>`
     } are deleted.

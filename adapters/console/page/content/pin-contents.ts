@@ -1,6 +1,7 @@
 import type { Status } from '../../../client/index.ts'
 import { html } from '../markup.ts'
 import { useSession } from '../session.ts'
+import { Card } from '../widgets/card.ts'
 import { useLoad } from '../widgets/use-load.ts'
 import { FolderTree } from './folder-tree.ts'
 import { contentAt, gatewayHead } from './gateway-content.ts'
@@ -22,8 +23,7 @@ function OnGateway({ status, url, gateway }: { status: Status; url: string; gate
   // A gateway may refuse content that the account can list.
   if (error !== null && type === 'directory') return html`<${PinFiles} cid=${cid} url=${url} />`
   if (value?.isFolder) return html`<${FolderTree} gateway=${gateway} cid=${cid} />`
-  return html`<section class="card" aria-labelledby="preview-title">
-    <h2 id="preview-title">Preview</h2>
+  return html`<${Card} title="Preview">
     ${value === undefined && error === null ? html`<p class="quiet" role="status">Loading…</p>` : html`<${Preview} url=${filed} name=${name} />`}
-  </section>`
+  </${Card}>`
 }

@@ -2,9 +2,10 @@ import { useState } from 'preact/hooks'
 import { shownText, uriOfText } from '../../../../src/domain/byte-text.ts'
 import { html } from '../markup.ts'
 import { useSession } from '../session.ts'
-import { FieldProblem } from '../widgets/field.ts'
+import { Card } from '../widgets/card.ts'
 import { Pager } from '../widgets/pager.ts'
-import { shownBytes, shownCount } from '../widgets/shown-values.ts'
+import { shownBytes } from '../widgets/shown-values.ts'
+import { table } from '../widgets/table.ts'
 import { useLoad } from '../widgets/use-load.ts'
 
 const ROWS = 25
@@ -25,22 +26,18 @@ export function PinFiles({ cid, url, onFile }: FilesProps) {
     [client, cid, page],
   )
   const address = (path: string): string => `${url}/${path.split('/').map(uriOfText).join('/')}`
-  return html`<section class="card" aria-labelledby="files-title">
-    <h2 id="files-title">Files ${value && html`<span class="count">${shownCount(value.total)}</span>`}</h2>
-    <${FieldProblem} text=${error} />
-    <div class="list"><table>
-      <thead><tr><th scope="col">Path</th><th scope="col" class="number">Size</th></tr></thead>
-      <tbody>${value?.uploads.map(
-        ({ path, cid, size }) => html`<tr key=${path}>
-          <td class="name">${
-            url === null
-              ? html`<button class="plain" onClick=${() => onFile?.(path ?? '')}>${shownText(path ?? cid)}</button>`
-              : html`<a href=${address(path ?? cid)} target="_blank" rel="noopener">${shownText(path ?? cid)}</a>`
-          }</td>
-          <td class="number">${shownBytes(size)}</td>
-        </tr>`,
-      )}</tbody>
-    </table></div>
+  return html`<${Card} title="Files" count=${value?.total} error=${error}>
+    ${table(value?.uploads, null, ({ path }) => path ?? '', [
+      [
+        'Path',
+        ({ path, cid }) =>
+          url === null
+            ? html`<button class="plain" onClick=${() => onFile?.(path ?? '')}>${shownText(path ?? cid)}</button>`
+            : html`<a href=${address(path ?? cid)} target="_blank" rel="noopener">${shownText(path ?? cid)}</a>`,
+        'name',
+      ],
+      ['Size', ({ size }) => shownBytes(size), 'number'],
+    ])}
     ${value && html`<${Pager} page=${page} pages=${value.pagination.totalPages} onPage=${setPage} />`}
-  </section>`
+  </${Card}>`
 }

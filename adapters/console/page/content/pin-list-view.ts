@@ -101,7 +101,7 @@ export function PinListView({ changes = 0 }: { changes?: number }) {
 function Filters({ filter, onChange }: { filter: Filter; onChange: (changed: Partial<Filter>) => void }) {
   const search = (event: InputEvent & { currentTarget: HTMLInputElement }): void =>
     onChange({ q: event.currentTarget.value })
-  return html`<form class="filters" role="search" onSubmit=${(event: Event) => event.preventDefault()}>
+  return html`<form class="row filters" role="search" onSubmit=${(event: Event) => event.preventDefault()}>
     <div class="field grow">
       <label for="search">Search</label>
       <input id="search" type="search" value=${filter.q} placeholder="Name or CID" onInput=${search} />

@@ -1,6 +1,7 @@
 import { useState } from 'preact/hooks'
 import { html } from '../markup.ts'
 import { useSession } from '../session.ts'
+import { Card } from '../widgets/card.ts'
 import { FieldProblem, submitting } from '../widgets/field.ts'
 import { notify } from '../widgets/notices.ts'
 import { useAction } from '../widgets/use-load.ts'
@@ -35,8 +36,7 @@ export function PinMeta({
     }
     return html`<input aria-label=${`${label} ${at + 1}`} placeholder=${label} value=${rows[at]?.[which]} onInput=${typed} />`
   }
-  return html`<section class="card" aria-labelledby="meta-title">
-    <h2 id="meta-title">Metadata</h2>
+  return html`<${Card} title="Metadata">
     <form onSubmit=${submit}>
       ${rows.length === 0 && html`<p class="quiet">No metadata.</p>`}
       ${rows.map(
@@ -52,5 +52,5 @@ export function PinMeta({
         ${isChanged && html`<button class="primary" disabled=${isBusy}>Save</button>`}
       </div>
     </form>
-  </section>`
+  </${Card}>`
 }

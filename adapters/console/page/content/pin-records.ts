@@ -3,9 +3,11 @@ import { shownText } from '../../../../src/domain/byte-text.ts'
 import type { ListedUpload, Status } from '../../../client/index.ts'
 import { html } from '../markup.ts'
 import { useSession } from '../session.ts'
-import { FieldProblem, InputField, submitting } from '../widgets/field.ts'
+import { Card } from '../widgets/card.ts'
+import { InputField, submitting } from '../widgets/field.ts'
 import { notify } from '../widgets/notices.ts'
 import { formatInstant, instantIn, localInput } from '../widgets/shown-values.ts'
+import { table } from '../widgets/table.ts'
 import { useAction } from '../widgets/use-load.ts'
 import { useNow } from '../widgets/use-now.ts'
 
@@ -35,19 +37,13 @@ export function PinRecords({
     onChanged()
   })
   const soonest = localInput(new Date(now))
-  return html`<section class="card" aria-labelledby="records-title">
-    <h2 id="records-title">Expiry</h2>
-    <div class="list"><table class="stacked">
-      <thead><tr><th scope="col">Record</th><th scope="col">Cluster</th><th scope="col">Made</th><th scope="col">Ends</th></tr></thead>
-      <tbody>${records.map(
-        ({ uploadId, name, clusterId, createdAt, expiresAt }) => html`<tr key=${uploadId}>
-          <td class="name">${shownText(name)}</td>
-          <td><code>${clusterId}</code></td>
-          <td class="age" data-label="Made">${formatInstant(createdAt)}</td>
-          <td class="age" data-label="Ends">${expiresAt === null ? 'when deleted' : formatInstant(expiresAt)}</td>
-        </tr>`,
-      )}</tbody>
-    </table></div>
+  return html`<${Card} title="Expiry" error=${error}>
+    ${table(records, null, ({ uploadId }) => uploadId, [
+      ['Record', ({ name }) => shownText(name), 'name'],
+      ['Cluster', ({ clusterId }) => html`<code>${clusterId}</code>`],
+      ['Made', ({ createdAt }) => formatInstant(createdAt), 'age'],
+      ['Ends', ({ expiresAt }) => (expiresAt === null ? 'when deleted' : formatInstant(expiresAt)), 'age'],
+    ])}
     ${
       user.planDetails.timelock &&
       html`<form class="inline" onSubmit=${submit}>
@@ -58,6 +54,5 @@ export function PinRecords({
         <button type="button" class="plain" onClick=${() => setEnds(localInput(new Date(now + MONTH_MS)))}>In a month</button>
       </form>`
     }
-    <${FieldProblem} text=${error} />
-  </section>`
+  </${Card}>`
 }

@@ -5,10 +5,12 @@ import { html } from '../markup.ts'
 import { routeTo } from '../page-route.ts'
 import { contentUrl, useSession } from '../session.ts'
 import { PrivateBadge, StateBadge } from '../widgets/badge.ts'
+import { Card } from '../widgets/card.ts'
 import { CopyButton } from '../widgets/copy-button.ts'
 import { FieldProblem } from '../widgets/field.ts'
 import { lazily } from '../widgets/lazily.ts'
 import { formatAge, formatInstant, plural, shortCid, shownBytes } from '../widgets/shown-values.ts'
+import { table } from '../widgets/table.ts'
 import { useLoad } from '../widgets/use-load.ts'
 import { useNow } from '../widgets/use-now.ts'
 import { wordsFor } from '../words.ts'
@@ -73,7 +75,7 @@ function Pin({ status, records, onChanged }: PinProps) {
   const isFolder = status.type === 'directory'
   const isPrivate = record?.visibility === 'private'
   return html`<div class="stack">
-    <div class="title">
+    <div class="row title">
       <h1>${name === cid ? shortCid(cid) : shownText(name)}</h1>
       <${StateBadge} state=${status.status} /> ${isPrivate && html`<${PrivateBadge} />`}
     </div>
@@ -92,11 +94,10 @@ function Pin({ status, records, onChanged }: PinProps) {
       <${RenameButton} status=${status} onDone=${onChanged} />
       <${DeleteButton} status=${status} />
     </div>
-    <section class="card" aria-labelledby="facts-title">
-      <h2 id="facts-title">About it</h2>
+    <${Card} title="About it">
       ${!isPinned && html`<${Progress} status=${status} />`}
       <${Facts} status=${status} record=${record} url=${url} />
-    </section>
+    </${Card}>
     ${isPinned && (isPrivate ? html`<${OwnContents} status=${status} />` : html`<${PinContents} status=${status} url=${url} />`)}
     <${Allocations} status=${status} records=${records} />
     <${PinRecords} status=${status} records=${records} onChanged=${onChanged} />
@@ -146,23 +147,15 @@ function Facts({ status, record, url }: { status: Status; record: ListedUpload |
 
 function Allocations({ status: { allocations, cid }, records }: Pick<PinProps, 'status' | 'records'>) {
   const clusters = new Set(records.map(({ clusterId }) => clusterId))
+  const placeOf = (peer: string) =>
+    clusters.has(peer)
+      ? html`<a href=${routeTo(['pin', cid], { cluster: peer })}><code>${peer}</code></a>`
+      : html`<code>${peer}</code>`
   const title = allocations.some(({ peer }) => !clusters.has(peer)) ? 'Clusters and copies' : 'Clusters'
-  return html`<section class="card" aria-labelledby="allocations-title">
-    <h2 id="allocations-title">${title}</h2>
-    <div class="list"><table class="stacked">
-      <thead><tr><th scope="col">Place</th><th scope="col">State</th><th scope="col">Since</th><th scope="col">Error</th></tr></thead>
-      <tbody>${allocations.map(
-        ({ peer, status, timestamp, error }) => html`<tr>
-          <td>${
-            clusters.has(peer)
-              ? html`<a href=${routeTo(['pin', cid], { cluster: peer })}><code>${peer}</code></a>`
-              : html`<code>${peer}</code>`
-          }</td>
-          <td><${StateBadge} state=${status} /></td>
-          <td class="age" data-label="Since">${formatInstant(timestamp)}</td>
-          <td data-label="Error">${error ?? '–'}</td>
-        </tr>`,
-      )}</tbody>
-    </table></div>
-  </section>`
+  return html`<${Card} title=${title}>${table(allocations, null, ({ peer }) => peer, [
+    ['Place', ({ peer }) => placeOf(peer)],
+    ['State', ({ status }) => html`<${StateBadge} state=${status} />`],
+    ['Since', ({ timestamp }) => formatInstant(timestamp), 'age'],
+    ['Error', ({ error }) => error ?? '–'],
+  ])}</${Card}>`
 }

@@ -95,7 +95,7 @@ interface TableProps {
 }
 
 function Table({ accounts, ...acts }: TableProps) {
-  return html`<div class="list"><table class="accounts">
+  return html`<div class="list"><table class="stacked accounts">
     <thead><tr>
       <th scope="col">Account</th><th scope="col">Keeps</th><th scope="col">Plan</th>
       <th scope="col"><span class="unseen">Changes</span></th>

@@ -3,9 +3,11 @@ import type { AuditEntry, AuditFilter } from '../../../client/index.ts'
 import { html } from '../markup.ts'
 import { useSession } from '../session.ts'
 import { useAfterPages } from '../widgets/after-pages.ts'
+import { Card } from '../widgets/card.ts'
 import { Choice, FieldProblem, InputField, submitting } from '../widgets/field.ts'
 import { saveAs } from '../widgets/save-as.ts'
 import { formatAge, formatInstant, instantIn, plural } from '../widgets/shown-values.ts'
+import { table } from '../widgets/table.ts'
 import { useAction, useLoad } from '../widgets/use-load.ts'
 import { useNow } from '../widgets/use-now.ts'
 
@@ -51,6 +53,7 @@ export function AuditView() {
     },
     [client, JSON.stringify(asked), pages.after],
   )
+  const now = useNow()
   const show = (next: Asked): void => {
     pages.reset()
     setAsked(next)
@@ -59,17 +62,28 @@ export function AuditView() {
   }
   return html`<div class="stack">
     <${Filters} key=${asked.account} asked=${asked} onAsked=${show} />
-    <section class="card" aria-labelledby="audit-title" aria-busy=${isLoading}>
-      <h2 id="audit-title">Audit log</h2>
-      <${FieldProblem} text=${error} />
-      ${value?.rows.length === 0 && html`<p class="empty">No entries match.</p>`}
-      ${value !== undefined && value.rows.length > 0 && html`<${Table} rows=${value.rows} onAccount=${(account: string) => show({ ...asked, account })} />`}
+    <${Card} title="Audit log" error=${error}>
+      <div aria-busy=${isLoading}>${table(value?.rows, 'No entries match.', ({ id }) => id, [
+        [
+          'Action',
+          ({ action, subject }) =>
+            html`<code>${action}</code>${subject !== null && html`<span class="under">${subject}</span>`}`,
+          'name',
+        ],
+        ['Who', entry => whoOf(entry, account => show({ ...asked, account })), 'name'],
+        [
+          'Outcome',
+          ({ outcome, times }) => html`<span class=${outcome === 'ok' ? 'badge good' : 'badge bad'}>${outcome}</span>
+            ${times > 1 && html`<span class="under">${plural(times, 'time')}</span>`}`,
+        ],
+        ['When', ({ at, lastAt }) => html`<span title=${formatInstant(at)}>${formatAge(lastAt, now)}</span>`, 'age'],
+      ])}</div>
       <div class="buttons">
         ${pages.buttons(value?.next)}
         <${Exports} filter=${filter} />
       </div>
       <p class="hint">Failed sign-ins of one address and hour are one entry. Entries have no secrets.</p>
-    </section>
+    </${Card}>
   </div>`
 }
 
@@ -84,8 +98,7 @@ function Filters({ asked, onAsked }: { asked: Asked; onAsked: (asked: Asked) => 
     setDraft(NOTHING_ASKED)
     onAsked(NOTHING_ASKED)
   }
-  return html`<section class="card" aria-labelledby="audit-filter-title">
-    <h2 id="audit-filter-title">Filter</h2>
+  return html`<${Card} title="Filter">
     <form onSubmit=${submitting(() => onAsked(draft))}>
       <div class="two">
         <${InputField} label="Account" ...${field('account')} input=${{ ...text, placeholder: 'email or id' }} />
@@ -99,28 +112,16 @@ function Filters({ asked, onAsked }: { asked: Asked; onAsked: (asked: Asked) => 
         <button type="button" class="plain" onClick=${clear}>Clear</button>
       </div>
     </form>
-  </section>`
+  </${Card}>`
 }
 
-function Table({ rows, onAccount }: { rows: readonly AuditEntry[]; onAccount: (account: string) => void }) {
-  const now = useNow()
-  return html`<div class="list"><table class="stacked">
-    <thead><tr>
-      <th scope="col">Action</th><th scope="col">Who</th><th scope="col">Outcome</th><th scope="col" class="age">When</th>
-    </tr></thead>
-    <tbody>${rows.map(entry => {
-      const { id, at, lastAt, times, action, subject, outcome, account } = entry
-      const who = entry.email ?? account ?? 'Unknown'
-      return html`<tr key=${id}>
-        <td class="name"><code>${action}</code>${subject !== null && html`<span class="under">${subject}</span>`}</td>
-        <td class="name">${account === null ? who : html`<button type="button" class="plain small link" aria-label=${`Only ${who}`} onClick=${() => onAccount(account)}>${who}</button>`}
-          <span class="under">${placeOf(entry)}</span></td>
-        <td data-label="Outcome"><span class=${outcome === 'ok' ? 'badge good' : 'badge bad'}>${outcome}</span>
-          ${times > 1 && html`<span class="under">${plural(times, 'time')}</span>`}</td>
-        <td class="age" data-label="When" title=${formatInstant(at)}>${formatAge(lastAt, now)}</td>
-      </tr>`
-    })}</tbody>
-  </table></div>`
+/** Shows who acted, from where and with what. A click shows only the entries of the account. */
+function whoOf(entry: AuditEntry, onAccount: (account: string) => void) {
+  const { account, email, actor, credential, credentialId, address } = entry
+  const who = email ?? account ?? 'Unknown'
+  const by = credential === null ? null : `${credential} ${credentialId}`
+  return html`${account === null ? who : html`<button type="button" class="plain small link" aria-label=${`Only ${who}`} onClick=${() => onAccount(account)}>${who}</button>`}
+    <span class="under">${[actor === 'account' ? null : actor, by, address].filter(Boolean).join(' · ')}</span>`
 }
 
 function Exports({ filter }: { filter: AuditFilter }) {
@@ -149,9 +150,4 @@ function filterOf({ account, action, outcome, from, until }: Asked): AuditFilter
     from: instantIn(from),
     until: instantIn(until),
   }
-}
-
-function placeOf({ actor, credential, credentialId, address }: AuditEntry): string {
-  const by = credential === null ? null : `${credential} ${credentialId}`
-  return [actor === 'account' ? null : actor, by, address].filter(Boolean).join(' · ')
 }

@@ -2,7 +2,6 @@ import type { ManagedAccount } from '../../../client/index.ts'
 import { html } from '../markup.ts'
 import { useSession } from '../session.ts'
 import { ConfirmDialog } from '../widgets/confirm-dialog.ts'
-import { notify } from '../widgets/notices.ts'
 import { plural } from '../widgets/shown-values.ts'
 
 export interface DeleteAccountDialogProps {
@@ -13,12 +12,8 @@ export interface DeleteAccountDialogProps {
 
 export function DeleteAccountDialog({ account, onClose, onDone }: DeleteAccountDialogProps) {
   const { client } = useSession()
-  const done = (): void => {
-    notify({ text: `${account.email} is deleted` })
-    onDone()
-  }
   return html`<${ConfirmDialog} title=${`Delete ${account.email}?`} label="Delete the account" onClose=${onClose}
-    onDone=${done} act=${() => client.owner.deleteAccount(account.id)}>
+    said=${`${account.email} is deleted`} onDone=${onDone} act=${() => client.owner.deleteAccount(account.id)}>
     <p>Its keys, its sessions and ${plural(account.usage.pins, 'pin')} are deleted as well. This cannot be undone.</p>
   </${ConfirmDialog}>`
 }

@@ -4,7 +4,6 @@ import { html } from '../markup.ts'
 import { useSession } from '../session.ts'
 import { ConfirmDialog } from '../widgets/confirm-dialog.ts'
 import { Choice, InputField } from '../widgets/field.ts'
-import { notify } from '../widgets/notices.ts'
 import { plural } from '../widgets/shown-values.ts'
 
 export interface NodeDialogProps {
@@ -23,12 +22,8 @@ export function RetireNodeDialog({ node: { id, records }, node, nodes, onClose, 
   const { client } = useSession()
   const targets = targetsOf(node, nodes).map(one => [one.id, one.id] as const)
   const [to, setTo] = useState(targets[0]?.[0] ?? '')
-  const done = (): void => {
-    notify({ text: `${id} is retiring` })
-    onDone()
-  }
-  return html`<${ConfirmDialog} title=${`Retire ${id}?`} label="Retire it" onClose=${onClose} onDone=${done}
-    act=${() => client.owner.retireNode(id, { to })}>
+  return html`<${ConfirmDialog} title=${`Retire ${id}?`} label="Retire it" onClose=${onClose} onDone=${onDone}
+    said=${`${id} is retiring`} act=${() => client.owner.retireNode(id, { to })}>
     <p>Another node takes ${plural(records, 'pin')} of ${id}. All pins stay pinned and readable. When ${id} has retired, it is
       empty and cannot join again.</p>
     <p>First set <code>node</code> to the other one for the clusters of ${id}, and restart all nodes.</p>
@@ -40,12 +35,8 @@ export function ForgetNodeDialog({ node: { id, records }, onClose, onDone }: Nod
   const { client } = useSession()
   const [typed, setTyped] = useState('')
   const [isReplaced, setReplaced] = useState(false)
-  const done = (): void => {
-    notify({ text: `${id} is being forgotten` })
-    onDone()
-  }
-  return html`<${ConfirmDialog} title=${`Forget ${id}?`} label="Forget it" onClose=${onClose} onDone=${done}
-    isReady=${typed === id} act=${() => client.owner.forgetNode(id, { isReplaced })}>
+  return html`<${ConfirmDialog} title=${`Forget ${id}?`} label="Forget it" onClose=${onClose} onDone=${onDone}
+    said=${`${id} is being forgotten`} isReady=${typed === id} act=${() => client.owner.forgetNode(id, { isReplaced })}>
     <p>Only for a node whose disk is gone. Other nodes take over its ${plural(records, 'pin')}. Content that they, the
       network or another system have is fetched again. Pins of other content become failed.
       ${/* feature: webhooks */ 'Webhooks tell their users.'}

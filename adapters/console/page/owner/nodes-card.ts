@@ -2,9 +2,9 @@ import { useState } from 'preact/hooks'
 import type { KnownNode } from '../../../client/index.ts'
 import { html } from '../markup.ts'
 import { useSession } from '../session.ts'
-import { FieldProblem } from '../widgets/field.ts'
-import { formatAge, formatInstant, plural, shownBytes, shownCount } from '../widgets/shown-values.ts'
-import { useNow } from '../widgets/use-now.ts'
+import { Card } from '../widgets/card.ts'
+import { plural, shownBytes, shownCount } from '../widgets/shown-values.ts'
+import { Age } from '../widgets/table.ts'
 import { ForgetNodeDialog, RetireNodeDialog, targetsOf } from './node-dialogs.ts'
 import { useWatch } from './use-watch.ts'
 
@@ -38,17 +38,14 @@ export function NodesCard() {
     reload()
   }
   const dialog = asked?.act === 'retire' ? RetireNodeDialog : ForgetNodeDialog
-  return html`<section class="card" aria-labelledby="nodes-title">
-    <h2 id="nodes-title">Nodes</h2>
-    <${FieldProblem} text=${error} />
+  return html`<${Card} title="Nodes" error=${error}>
     ${nodes.length === 0 && !isLoading && error === null && html`<p class="empty">This node runs alone.</p>`}
     <ul class="uploads nodes">${nodes.map(node => html`<${Row} key=${node.number} node=${node} nodes=${nodes} ask=${setAsked} />`)}</ul>
     ${asked !== null && html`<${dialog} node=${asked.node} nodes=${nodes} onClose=${close} onDone=${done} />`}
-  </section>`
+  </${Card}>`
 }
 
 function Row({ node, nodes, ask }: { node: KnownNode; nodes: readonly KnownNode[]; ask: (asked: Asked) => void }) {
-  const now = useNow()
   const { id, url, state, membership, since, records, bytes, total, waits = [] } = node
   const hasEnded = membership === 'retired' || membership === 'forgotten'
   const isChanging = membership === 'retiring' || membership === 'forgetting'
@@ -60,9 +57,9 @@ function Row({ node, nodes, ask }: { node: KnownNode; nodes: readonly KnownNode[
   return html`<li>
     <div class="what"><span>${id}</span>
       <span class="under">${url}</span>
-      <span class="under">${hasEnded ? html`<time datetime=${since} title=${formatInstant(since)}>${formatAge(since, now)}</time>` : `${plural(records, 'pin')}, ${shownBytes(bytes)}`}</span>
+      <span class="under">${hasEnded ? html`<${Age} at=${since} />` : `${plural(records, 'pin')}, ${shownBytes(bytes)}`}</span>
     </div>
-    <div class="badges">
+    <div class="row">
       ${!hasEnded && html`<span class=${`badge ${LOOKS[state]}`}>${state}</span>`}
       ${membership !== 'active' && html`<span class=${`badge ${isChanging ? 'wait' : ''}`}>${MEMBERSHIPS[membership]}</span>`}
     </div>

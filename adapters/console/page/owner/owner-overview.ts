@@ -29,7 +29,7 @@ function Figures({ stats }: { stats: NodeStats }) {
   const { pins, blocks, disks, accounts, peers, databaseBytes } = stats
   const [disk] = disks
   const count = STATES.reduce((sum, [state]) => sum + pins[state], 0)
-  return html`<dl class="figures">
+  return html`<dl class="two figures">
     <${Figure} name="Stored" value=${shownBytes(blocks.durable.bytes)}>
       ${plural(blocks.durable.count, 'block')}, database ${shownBytes(databaseBytes)}
     </${Figure}>

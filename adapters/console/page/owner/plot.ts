@@ -50,8 +50,8 @@ export function Plot({ title, summary, samples, stepMs, most, back, each, series
       </svg>
       <p class="axis"><span>${back[0]}</span><span>${back[1]}</span><span>now</span></p>
     </div>
-    <p class="legend">${series.length > 1 && series.map(({ name, tone }) => html`<span key=${name} class=${tone}>${name}</span> `)}
-      ${highest > 0 && html`<span class="most">at most ${format(highest)} ${each}</span>`}</p>
+    <p class="row legend">${series.length > 1 && series.map(({ name, tone }) => html`<span key=${name} class=${tone}>${name}</span> `)}
+      ${highest > 0 && html`<span class="quiet most">at most ${format(highest)} ${each}</span>`}</p>
   </figure>`
 }
 

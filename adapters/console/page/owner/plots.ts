@@ -2,7 +2,7 @@ import { useState } from 'preact/hooks'
 import type { HistorySample, NodeHistory } from '../../../client/index.ts'
 import { html } from '../markup.ts'
 import { useSession } from '../session.ts'
-import { FieldProblem } from '../widgets/field.ts'
+import { Card } from '../widgets/card.ts'
 import { shownBytes, shownCount } from '../widgets/shown-values.ts'
 import { Plot } from './plot.ts'
 import { useWatch } from './use-watch.ts'
@@ -19,15 +19,11 @@ export function Plots() {
   const { value, error } = useWatch(signal => client.owner.history(span.step, signal), [client, span])
   const button = (choice: typeof span) =>
     html`<button type="button" aria-pressed=${choice === span} onClick=${() => setSpan(choice)}>${choice.words}</button>`
-  return html`<section class="card" aria-labelledby="plots-title">
-    <div class="buttons spread">
-      <h2 id="plots-title">Over time</h2>
-      <div class="choices" role="group" aria-label="How far back">${SPANS.map(button)}</div>
-    </div>
-    <${FieldProblem} text=${error} />
+  const choices = html`<div class="choices" role="group" aria-label="How far back">${SPANS.map(button)}</div>`
+  return html`<${Card} title="Over time" error=${error} act=${choices}>
     ${value !== undefined && value.stepSeconds === span.step && html`<${Three} history=${value} span=${span} />`}
     <p class="hint">Kept in memory since the last start.</p>
-  </section>`
+  </${Card}>`
 }
 
 function Three({ history, span }: { history: NodeHistory; span: (typeof SPANS)[number] }) {
@@ -42,7 +38,7 @@ function Three({ history, span }: { history: NodeHistory; span: (typeof SPANS)[n
   const sum = (field: 'requests' | 'refused' | 'failed' | 'sentBytes' | 'receivedBytes'): number =>
     samples.reduce((total, sample) => total + sample[field], 0)
   const stored = samples.at(-1)?.storedBytes ?? null
-  return html`<div class="plots">
+  return html`<div class="two plots">
     <${Plot} ...${common} title="Requests" format=${shownCount}
       summary=${`${shownCount(sum('requests'))}, ${shownCount(sum('refused'))} refused, ${shownCount(sum('failed'))} failed`}
       series=${[

@@ -4,13 +4,14 @@ import { pendingText } from '../../../../src/domain/pending-nodes.ts'
 import type { Takedown } from '../../../client/index.ts'
 import { html } from '../markup.ts'
 import { useSession } from '../session.ts'
+import { Form } from '../widgets/action-form.ts'
 import { useAfterPages } from '../widgets/after-pages.ts'
+import { Card } from '../widgets/card.ts'
 import { ConfirmDialog } from '../widgets/confirm-dialog.ts'
-import { Choice, FieldProblem, InputField, submitting } from '../widgets/field.ts'
+import { Choice, InputField } from '../widgets/field.ts'
 import { notify } from '../widgets/notices.ts'
-import { formatAge, formatInstant } from '../widgets/shown-values.ts'
-import { useAction, useLoad } from '../widgets/use-load.ts'
-import { useNow } from '../widgets/use-now.ts'
+import { Age, table } from '../widgets/table.ts'
+import { useLoad } from '../widgets/use-load.ts'
 
 const STATUSES = [
   ['410', '410 Gone'],
@@ -27,13 +28,24 @@ export function TakedownsView() {
   const [lifted, setLifted] = useState<Takedown | null>(null)
   return html`<div class="stack">
     <${NewTakedown} onDone=${reload} />
-    <section class="card" aria-labelledby="takedowns-title">
-      <h2 id="takedowns-title">Taken down</h2>
-      <${FieldProblem} text=${error} />
-      ${value?.rows.length === 0 && html`<p class="empty">No takedowns.</p>`}
-      ${value !== undefined && value.rows.length > 0 && html`<${Table} rows=${value.rows} onLift=${setLifted} />`}
+    <${Card} title="Taken down" error=${error}>
+      ${table(value?.rows, 'No takedowns.', ({ cid, path }) => `${cid}/${path}`, [
+        [
+          'Content',
+          takedown => html`<code>${addressOf(takedown)}</code><span class="under">${takedown.reason}</span>`,
+          'name',
+        ],
+        ['Answered', ({ status }) => status],
+        ['Since', ({ at }) => html`<${Age} at=${at} />`, 'age'],
+        [
+          'Lift',
+          takedown =>
+            html`<button class="small" aria-label=${`Serve again ${takedown.cid}`} onClick=${() => setLifted(takedown)}>Serve again</button>`,
+          'actions',
+        ],
+      ])}
       <div class="buttons">${pages.buttons(value?.next)}</div>
-    </section>
+    </${Card}>
     ${lifted && html`<${LiftDialog} takedown=${lifted} onClose=${() => setLifted(null)} onDone=${reload} />`}
   </div>`
 }
@@ -46,7 +58,6 @@ interface LiftDialogProps {
 
 function LiftDialog({ takedown, onClose, onDone }: LiftDialogProps) {
   const { client } = useSession()
-  const { cid, path, reason } = takedown
   const act = async (): Promise<void> => {
     const { pending } = await client.owner.liftTakedown(takedown)
     notify({ text: `Unblocked. ${pendingText(pending)}`.trim() })
@@ -56,27 +67,12 @@ function LiftDialog({ takedown, onClose, onDone }: LiftDialogProps) {
     onDone()
   }
   return html`<${ConfirmDialog} title="Serve this content again?" label="Serve it again" onClose=${onClose} onDone=${done} act=${act}>
-    <p>Everybody can read <code>${cid}${path && `/${shownText(path)}`}</code> again. It was taken down for: ${reason}</p>
+    <p>Everybody can read <code>${addressOf(takedown)}</code> again. It was taken down for: ${takedown.reason}</p>
   </${ConfirmDialog}>`
 }
 
-function Table({ rows, onLift }: { rows: readonly Takedown[]; onLift: (takedown: Takedown) => void }) {
-  const now = useNow()
-  return html`<div class="list"><table class="stacked">
-    <thead><tr>
-      <th scope="col">Content</th><th scope="col">Answered</th><th scope="col" class="age">Since</th>
-      <th scope="col"><span class="unseen">Lift</span></th>
-    </tr></thead>
-    <tbody>${rows.map(takedown => {
-      const { cid, path, status, reason, at } = takedown
-      return html`<tr key=${`${cid}/${path}`}>
-        <td class="name"><code>${cid}${path && `/${shownText(path)}`}</code><span class="under">${reason}</span></td>
-        <td data-label="Answered">${status}</td>
-        <td class="age" data-label="Since" title=${formatInstant(at)}>${formatAge(at, now)}</td>
-        <td><button class="small" aria-label=${`Serve again ${cid}`} onClick=${() => onLift(takedown)}>Serve again</button></td>
-      </tr>`
-    })}</tbody>
-  </table></div>`
+function addressOf({ cid, path }: Takedown): string {
+  return cid + (path && `/${shownText(path)}`)
 }
 
 function NewTakedown({ onDone }: { onDone: () => void }) {
@@ -85,33 +81,26 @@ function NewTakedown({ onDone }: { onDone: () => void }) {
   const [path, setPath] = useState('')
   const [reason, setReason] = useState('')
   const [status, setStatus] = useState<string>('410')
-  const { run, isBusy, error } = useAction()
-  const submit = submitting(() =>
-    run(async () => {
-      const asked = { cid: cid.trim(), path: path.trim() || undefined, reason: reason.trim() }
-      const { pending } = await client.owner.takeDown({
-        cid: asked.cid,
-        reason: asked.reason,
-        status: status === '451' ? 451 : 410,
-        ...(asked.path && { path: asked.path }),
-      })
-      for (const clear of [setCid, setPath, setReason]) clear('')
-      notify({ text: pendingText(pending) || 'Taken down: the gateway refuses it' })
-      onDone()
-    }),
-  )
-  return html`<section class="card" aria-labelledby="new-takedown-title">
-    <h2 id="new-takedown-title">Take content down</h2>
+  const takeDown = async (): Promise<void> => {
+    const below = path.trim()
+    const { pending } = await client.owner.takeDown({
+      cid: cid.trim(),
+      reason: reason.trim(),
+      status: status === '451' ? 451 : 410,
+      ...(below && { path: below }),
+    })
+    for (const clear of [setCid, setPath, setReason]) clear('')
+    notify({ text: pendingText(pending) || 'Taken down: the gateway refuses it' })
+  }
+  return html`<${Card} title="Take content down">
     <p>The gateway and peers no longer get it. Its pins stay as they are.</p>
-    <form onSubmit=${submit}>
+    <${Form} label="Take down" tone="danger" act=${takeDown} onDone=${onDone}>
       <div class="two">
         <${InputField} label="CID" value=${cid} onInput=${setCid} input=${{ required: true, spellcheck: false, autocomplete: 'off' }} />
         <${InputField} label="Path below it" value=${path} onInput=${setPath} input=${{ spellcheck: false, autocomplete: 'off', placeholder: 'all of it' }} />
         <${InputField} label="Reason" value=${reason} onInput=${setReason} input=${{ required: true, maxlength: 1000 }} />
         <${Choice} label="Answered with" value=${status} onInput=${setStatus} options=${STATUSES} />
       </div>
-      <${FieldProblem} text=${error} />
-      <button class="danger" disabled=${isBusy}>Take down</button>
-    </form>
-  </section>`
+    </${Form}>
+  </${Card}>`
 }

@@ -2,6 +2,7 @@ import { useRef, useState } from 'preact/hooks'
 import { isHoldfastError, type NodeStats, type Verified } from '../../../client/index.ts'
 import { html } from '../markup.ts'
 import { useSession } from '../session.ts'
+import { Card } from '../widgets/card.ts'
 import { ConfirmDialog } from '../widgets/confirm-dialog.ts'
 import { FieldProblem } from '../widgets/field.ts'
 import { notify } from '../widgets/notices.ts'
@@ -33,8 +34,7 @@ function Collection({ stats, onDone }: UpkeepProps) {
     close()
     onDone()
   }
-  return html`<section class="card" aria-labelledby="collection-title">
-    <h2 id="collection-title">Collection</h2>
+  return html`<${Card} title="Collection">
     <p>Unused blocks are deleted automatically after a grace period. ${waiting(stats)}</p>
     <button onClick=${() => setAsked(true)}>Free it now</button>
     ${
@@ -43,7 +43,7 @@ function Collection({ stats, onDone }: UpkeepProps) {
         <p>The blocks of deleted pins are deleted without waiting for the grace period. Only a backup can restore them.</p>
       </${ConfirmDialog}>`
     }
-  </section>`
+  </${Card}>`
 }
 
 function waiting({ garbageBlocks, roots }: NodeStats): string {
@@ -88,8 +88,7 @@ function Verification({ stats, onDone }: UpkeepProps) {
     : endedAt === null
       ? ''
       : `The last scheduled verification ended ${formatAge(new Date(endedAt).toISOString(), now)}, ${shownCount(damaged)} damaged.`
-  return html`<section class="card" aria-labelledby="verification-title">
-    <h2 id="verification-title">Verification</h2>
+  return html`<${Card} title="Verification">
     <p>The node slowly reads and checks every block. ${own}</p>
     ${progress !== null && html`<${Reading} progress=${progress} total=${stats.blocks.durable.bytes} />`}
     ${outcome !== null && html`<${Outcome} outcome=${outcome} />`}
@@ -98,7 +97,7 @@ function Verification({ stats, onDone }: UpkeepProps) {
       <button onClick=${verify} disabled=${isBusy}>${isBusy ? 'Checking…' : 'Check all of it now'}</button>
       ${isBusy && html`<button class="plain" onClick=${() => ending.current?.abort()}>Cancel</button>`}
     </div>
-  </section>`
+  </${Card}>`
 }
 
 function Reading({ progress, total }: { progress: Progress; total: number }) {

@@ -1,7 +1,7 @@
 import { OwnerJobs } from '../bulk/owner-jobs.ts' // feature: bulk
 import { html } from '../markup.ts'
 import { useSession } from '../session.ts'
-import { FieldProblem } from '../widgets/field.ts'
+import { Card } from '../widgets/card.ts'
 import { formatAge, plural, shownBytes } from '../widgets/shown-values.ts'
 import { useNow } from '../widgets/use-now.ts'
 import { useWatch } from './use-watch.ts'
@@ -24,13 +24,11 @@ function Backup() {
   const now = useNow()
   const { value, error } = useWatch(signal => client.owner.backups(signal), [client], EVERY_MS)
   const running = value?.running ?? null
-  return html`<section class="card" aria-labelledby="backup-title">
-    <h2 id="backup-title">Backup</h2>
-    <${FieldProblem} text=${error} />
+  return html`<${Card} title="Backup" error=${error}>
     ${running !== null && html`<p role="status"><span class="badge wait">Running</span> ${plural(running.blocks, 'block')}, ${shownBytes(running.bytes)} so far</p>`}
     ${value !== undefined && html`<p>${ageOf(value, now)}</p>`}
     <p class="hint">The node knows the backups below <code>backupRoots</code>. Make one with <code>holdfast backup</code>.</p>
-  </section>`
+  </${Card}>`
 }
 
 function ageOf({ hasRoots, newestAt }: { hasRoots: boolean; newestAt: string | null }, now: number) {

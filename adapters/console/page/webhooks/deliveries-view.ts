@@ -5,6 +5,7 @@ import { useAccountNames } from '../owner/account-names.ts'
 import { useWatch } from '../owner/use-watch.ts'
 import { useSession } from '../session.ts'
 import { useAfterPages } from '../widgets/after-pages.ts'
+import { Card } from '../widgets/card.ts'
 import { Choice, FieldProblem } from '../widgets/field.ts'
 import { notify } from '../widgets/notices.ts'
 import { useAction } from '../widgets/use-load.ts'
@@ -40,8 +41,7 @@ export function DeliveriesView() {
     pages.reset()
     setShown(next)
   }
-  return html`<section class="card" aria-labelledby="deliveries-title">
-    <h2 id="deliveries-title">Webhook deliveries</h2>
+  return html`<${Card} title="Webhook deliveries">
     <${Choice} label="Show" value=${shown} onInput=${choose} options=${SHOWN} />
     <${FieldProblem} text=${error ?? resendError} />
     ${value?.rows.length === 0 && html`<p class="empty">${failed ? 'No failed deliveries.' : 'No deliveries yet.'}</p>`}
@@ -52,5 +52,5 @@ export function DeliveriesView() {
     )}</ul>
     <div class="buttons">${pages.buttons(value?.next)}</div>
     <p class="hint">The last 100 ended deliveries of each webhook are kept.</p>
-  </section>`
+  </${Card}>`
 }

@@ -1,7 +1,7 @@
-import { useState } from 'preact/hooks'
 import type { Delivery, Webhook } from '../../../client/index.ts'
 import { html, type WithChildren } from '../markup.ts'
 import { useSession } from '../session.ts'
+import { useAfterPages } from '../widgets/after-pages.ts'
 import { FieldProblem } from '../widgets/field.ts'
 import { formatAge, formatInstant, plural } from '../widgets/shown-values.ts'
 import { useLoad } from '../widgets/use-load.ts'
@@ -17,7 +17,7 @@ const LOOKS: Readonly<Record<Delivery['state'], string>> = { waiting: 'wait', de
 
 export function Deliveries({ of: { id, url } }: { of: Webhook }) {
   const { client } = useSession()
-  const [after, setAfter] = useState<string | undefined>(undefined)
+  const { after, buttons } = useAfterPages('Newer', 'Older')
   const { value, error, reload } = useLoad(
     signal => client.webhooks.deliveries(id, { after, limit: ROWS, signal }),
     [client, id, after],
@@ -30,7 +30,7 @@ export function Deliveries({ of: { id, url } }: { of: Webhook }) {
     <ul class="uploads">${value?.rows.map(row => html`<${DeliveryItem} key=${row.id} row=${row} now=${now} />`)}</ul>
     <div class="buttons">
       <button class="small" onClick=${reload}>Look again</button>
-      ${typeof value?.next === 'string' && html`<button class="small" onClick=${() => setAfter(value.next ?? undefined)}>Older</button>`}
+      ${buttons(value?.next)}
     </div>
   </div>`
 }

@@ -3,11 +3,12 @@ import type { Webhook } from '../../../client/index.ts'
 import { type Secret, SecretDialog } from '../account/secret-dialog.ts'
 import { html } from '../markup.ts'
 import { useSession } from '../session.ts'
+import { Card } from '../widgets/card.ts'
 import { ConfirmDialog } from '../widgets/confirm-dialog.ts'
 import { Dialog } from '../widgets/dialog.ts'
 import { FieldProblem, InputField, submitting } from '../widgets/field.ts'
-import { notify } from '../widgets/notices.ts'
 import { formatInstant, plural, shownCount } from '../widgets/shown-values.ts'
+import { table } from '../widgets/table.ts'
 import { useAction, useLoad } from '../widgets/use-load.ts'
 import { Deliveries } from './deliveries.ts'
 
@@ -32,29 +33,39 @@ export function WebhooksView() {
       reload()
     }),
   )
-  return html`<section class="card" aria-labelledby="webhooks-title">
-    <h2 id="webhooks-title">Webhooks</h2>
+  return html`<${Card} title="Webhooks">
     <p class="quiet">Each URL gets a POST for every pin that is created, changes its status or is removed.</p>
     <form class="inline" onSubmit=${submit}>
       <${InputField} label="Address" type="url" value=${url} onInput=${setUrl} input=${{ required: true, placeholder: 'https://' }} />
       <button class="primary" disabled=${making.isBusy}>Add</button>
     </form>
     <${FieldProblem} text=${making.error ?? error} />
-    ${webhooks?.length === 0 && html`<p class="empty">No webhooks yet.</p>`}
-    ${webhooks !== undefined && webhooks.length > 0 && html`<${WebhookTable} webhooks=${webhooks} onShow=${setShown} onRemove=${setRemoved} />`}
+    ${table(webhooks, 'No webhooks yet.', ({ id }) => id, [
+      [
+        'Address',
+        ({ url, createdAt, dropped }) =>
+          html`${url}<span class="under">since ${formatInstant(createdAt)}${
+            dropped > 0 && ` · ${plural(dropped, 'change was', 'changes were')} dropped, because too many waited`
+          }</span>`,
+        'name',
+      ],
+      ['Waiting', ({ waiting }) => shownCount(waiting)],
+      [
+        'Actions',
+        webhook => html`<div class="buttons end">
+            <button class="small" aria-label=${`Deliveries to ${webhook.url}`} onClick=${() => setShown(webhook)}>Deliveries</button>
+            <button class="small danger" aria-label=${`Remove ${webhook.url}`} onClick=${() => setRemoved(webhook)}>Remove</button>
+          </div>`,
+        'actions',
+      ],
+    ])}
     ${removed && html`<${RemoveDialog} webhook=${removed} onClose=${() => setRemoved(null)} onDone=${reload} />`}
     ${secret && html`<${SecretDialog} secret=${secret} onClose=${() => setSecret(null)} />`}
     ${
       shown &&
       html`<${Dialog} title="Deliveries" onClose=${() => setShown(null)}><${Deliveries} of=${shown} /></${Dialog}>`
     }
-  </section>`
-}
-
-interface TableProps {
-  webhooks: readonly Webhook[]
-  onShow: (webhook: Webhook) => void
-  onRemove: (webhook: Webhook) => void
+  </${Card}>`
 }
 
 interface RemoveDialogProps {
@@ -66,36 +77,12 @@ interface RemoveDialogProps {
 function RemoveDialog({ webhook: { id, url, waiting }, onClose, onDone }: RemoveDialogProps) {
   const { client } = useSession()
   const done = (): void => {
-    notify({ text: `${url} is removed` })
     onClose()
     onDone()
   }
   return html`<${ConfirmDialog} title="Remove this webhook?" label="Remove it" onClose=${onClose} onDone=${done}
-    act=${() => client.webhooks.remove(id)}>
+    said=${`${url} is removed`} act=${() => client.webhooks.remove(id)}>
     <p><code>${url}</code> gets no more events${waiting > 0 && `, and ${plural(waiting, 'waiting event is', 'waiting events are')} dropped`}.
     A new webhook for the same address has another secret.</p>
   </${ConfirmDialog}>`
-}
-
-function WebhookTable({ webhooks, onShow, onRemove }: TableProps) {
-  return html`<div class="list">
-    <table class="stacked">
-      <thead><tr>
-        <th scope="col">Address</th><th scope="col">Waiting</th><th scope="col"><span class="unseen">Actions</span></th>
-      </tr></thead>
-      <tbody>${webhooks.map(
-        webhook => html`<tr key=${webhook.id}>
-          <td class="name">${webhook.url}<span class="under">since ${formatInstant(webhook.createdAt)}${
-            webhook.dropped > 0 &&
-            ` · ${plural(webhook.dropped, 'change was', 'changes were')} dropped, because too many waited`
-          }</span></td>
-          <td data-label="Waiting">${shownCount(webhook.waiting)}</td>
-          <td><div class="buttons end">
-            <button class="small" aria-label=${`Deliveries to ${webhook.url}`} onClick=${() => onShow(webhook)}>Deliveries</button>
-            <button class="small danger" aria-label=${`Remove ${webhook.url}`} onClick=${() => onRemove(webhook)}>Remove</button>
-          </div></td>
-        </tr>`,
-      )}</tbody>
-    </table>
-  </div>`
 }

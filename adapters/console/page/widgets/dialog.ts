@@ -28,7 +28,7 @@ export function Dialog({ title, onClose, isWide = false, children }: DialogProps
     onClose()
   }
   return html`<dialog ref=${dialog} class=${isWide ? 'broad' : undefined} aria-labelledby=${id} onCancel=${cancel}>
-    <header>
+    <header class="row spread">
       <h2 id=${id}>${title}</h2>
       <button type="button" class="plain" aria-label="Close" onClick=${onClose}>✕</button>
     </header>

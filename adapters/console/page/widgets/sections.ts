@@ -32,7 +32,7 @@ export function Sections({
   }, [section])
   return html`<div class="stack">
     <h1>${title}</h1>
-    <nav ref=${bar} class="sections" aria-label=${title}>${links}</nav>
+    <nav ref=${bar} class="row sections" aria-label=${title}>${links}</nav>
     <${Shown} />
   </div>`
 }
