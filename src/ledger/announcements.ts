@@ -28,25 +28,19 @@ const ANNOUNCED = "FROM roots INDEXED BY roots_by_announcement WHERE state = 'co
 
 /** Stores when complete public roots were announced, and under which peer id and network. */
 export class Announcements extends WithStatements {
-  readonly #never = this.db.prepare<[number, number], Row>(
-    `${ROOTS} AND announced_at IS NULL AND id > ? ORDER BY id LIMIT ?`,
-  )
-  readonly #before = this.db.prepare<[number, number, number, number], Row>(
-    `${ROOTS} AND (announced_at, id) > (?, ?) AND announced_at < ? ORDER BY announced_at, id LIMIT ?`,
-  )
-  readonly #oldest = this.db.prepare<[], { announcedAt: number }>(
-    `SELECT announced_at AS announcedAt ${ANNOUNCED} IS NOT NULL ORDER BY announced_at LIMIT 1`,
-  )
-  readonly #countDue = this.db.prepare<[number, number], { due: number }>(
-    `SELECT count(*) AS due FROM (SELECT 1 ${ANNOUNCED} < ? LIMIT ?)`,
-  )
+  readonly #never = this.db.prepare<[number, number], Row>(`
+    ${ROOTS} AND announced_at IS NULL AND id > ? ORDER BY id LIMIT ?`)
+  readonly #before = this.db.prepare<[number, number, number, number], Row>(`
+    ${ROOTS} AND (announced_at, id) > (?, ?) AND announced_at < ? ORDER BY announced_at, id LIMIT ?`)
+  readonly #oldest = this.db.prepare<[], { announcedAt: number }>(`
+    SELECT announced_at AS announcedAt ${ANNOUNCED} IS NOT NULL ORDER BY announced_at LIMIT 1`)
+  readonly #countDue = this.db.prepare<[number, number], { due: number }>(`
+    SELECT count(*) AS due FROM (SELECT 1 ${ANNOUNCED} < ? LIMIT ?)`)
   readonly #set = this.db.prepare<[number, number]>('UPDATE roots SET announced_at = ? WHERE id = ?')
-  readonly #as = this.db.prepare<[], AnnouncedAs & { since: number }>(
-    'SELECT peer, network, since FROM announced_as WHERE id = 1',
-  )
-  readonly #setAs = this.db.prepare<[string, string, number]>(
-    'INSERT OR REPLACE INTO announced_as (id, peer, network, since) VALUES (1, ?, ?, ?)',
-  )
+  readonly #as = this.db.prepare<[], AnnouncedAs & { since: number }>(`
+    SELECT peer, network, since FROM announced_as WHERE id = 1`)
+  readonly #setAs = this.db.prepare<[string, string, number]>(`
+    INSERT OR REPLACE INTO announced_as (id, peer, network, since) VALUES (1, ?, ?, ?)`)
   readonly #queue: WriteQueue
 
   constructor(db: Database, queue: WriteQueue) {

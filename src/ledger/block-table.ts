@@ -41,18 +41,15 @@ export class BlockTable extends WithStatements implements Blocks {
     FROM (SELECT root_id FROM root_blocks WHERE block_id = ? LIMIT ?) first_roots
     CROSS JOIN roots r ON r.id = first_roots.root_id WHERE ${LIVE_ROOT} AND r.owner IN (0, ?) LIMIT 1`)
   readonly #bytes = this.db.prepare<[number], { bytes: Uint8Array }>(BYTES_OF)
-  readonly #storedSize = this.db.prepare<[number], { size: number }>(
-    'SELECT length(bytes) AS size FROM small_blocks WHERE block_id = ?',
-  )
+  readonly #storedSize = this.db.prepare<[number], { size: number }>(`
+    SELECT length(bytes) AS size FROM small_blocks WHERE block_id = ?`)
   readonly #delete = this.db.prepare<[number]>('DELETE FROM blocks WHERE id = ?')
   readonly #deleteBytes = this.db.prepare<[number]>('DELETE FROM small_blocks WHERE block_id = ?')
   readonly #isNeeded = this.db.prepare<[number]>('SELECT 1 FROM root_blocks WHERE block_id = ? LIMIT 1')
-  readonly #isNeededBy = this.db.prepare<[number, number]>(
-    'SELECT 1 FROM root_blocks WHERE root_id = ? AND block_id = ?',
-  )
-  readonly #neededBy = this.db.prepare<[number, number], { blockId: number }>(
-    'SELECT block_id AS blockId FROM root_blocks WHERE root_id = ? LIMIT ?',
-  )
+  readonly #isNeededBy = this.db.prepare<[number, number]>(`
+    SELECT 1 FROM root_blocks WHERE root_id = ? AND block_id = ?`)
+  readonly #neededBy = this.db.prepare<[number, number], { blockId: number }>(`
+    SELECT block_id AS blockId FROM root_blocks WHERE root_id = ? LIMIT ?`)
   readonly #neededAfter = this.db.prepare<[number, number, number], StoredBlock>(`
     SELECT ${STORED_COLUMNS} FROM root_blocks rb JOIN blocks b ON b.id = rb.block_id
     WHERE rb.root_id = ? AND rb.block_id > ? ORDER BY rb.block_id LIMIT ?`)
@@ -68,15 +65,13 @@ export class BlockTable extends WithStatements implements Blocks {
     SELECT ${STORED_COLUMNS} FROM garbage g JOIN blocks b ON b.id = g.block_id
     WHERE g.freed_at > ? ORDER BY g.freed_at LIMIT ?`)
   readonly #durableAfter = this.db.prepare<[number, number], StoredBlock>(DURABLE_AFTER)
-  readonly #durableAmount = this.db.prepare<[], { count: number; bytes: number }>(
-    `SELECT count, bytes FROM counters WHERE kind = 'blocks' AND state = 'durable'`,
-  )
+  readonly #durableAmount = this.db.prepare<[], { count: number; bytes: number }>(`
+    SELECT count, bytes FROM counters WHERE kind = 'blocks' AND state = 'durable'`)
   readonly #completeRootsOf = this.db.prepare<[number, number, number, number], RootOfBlock>(`
     SELECT r.id, r.codec, r.multihash, r.owner FROM root_blocks rb JOIN roots r ON r.id = rb.root_id
     WHERE rb.block_id = ? AND rb.way = ? AND rb.root_id > ? AND r.state = 'complete' ORDER BY rb.root_id LIMIT ?`)
-  readonly #deleting = this.db.prepare<[], StoredBlock>(
-    `SELECT ${STORED_COLUMNS} FROM blocks b WHERE b.state = 'deleting'`,
-  )
+  readonly #deleting = this.db.prepare<[], StoredBlock>(`
+    SELECT ${STORED_COLUMNS} FROM blocks b WHERE b.state = 'deleting'`)
   readonly #isLostFrom = this.db.prepare<[number]>(`
     SELECT 1 FROM blocks b INDEXED BY blocks_writing JOIN root_blocks rb ON rb.block_id = b.id
     WHERE b.state = 'writing' AND rb.root_id = ? LIMIT 1`)

@@ -15,16 +15,13 @@ type Marks = Pick<Row, 'system' | 'timeline' | 'database'>
 
 /** The history of the external catalogue when this node last used it, and the newest holds of this node. */
 export class CataloguePastTable extends WithStatements {
-  readonly #get = this.db.prepare<[], Row>(
-    'SELECT system, timeline, "database", problem, set_back AS setBack FROM catalogue_past',
-  )
+  readonly #get = this.db.prepare<[], Row>(`
+    SELECT system, timeline, "database", problem, set_back AS setBack FROM catalogue_past`)
   readonly #delete = this.db.prepare<[]>('DELETE FROM catalogue_past')
-  readonly #insert = this.db.prepare<[string, string, string, string | null, string | null]>(
-    'INSERT INTO catalogue_past (system, timeline, "database", problem, set_back) VALUES (?, ?, ?, ?, ?)',
-  )
-  readonly #newest = this.db.prepare<[number], { id: string }>(
-    'SELECT holds.id FROM roots CROSS JOIN holds ON root_id = roots.id ORDER BY roots.id DESC LIMIT ?',
-  )
+  readonly #insert = this.db.prepare<[string, string, string, string | null, string | null]>(`
+    INSERT INTO catalogue_past (system, timeline, "database", problem, set_back) VALUES (?, ?, ?, ?, ?)`)
+  readonly #newest = this.db.prepare<[number], { id: string }>(`
+    SELECT holds.id FROM roots CROSS JOIN holds ON root_id = roots.id ORDER BY roots.id DESC LIMIT ?`)
   readonly #find = this.db.prepare<[string]>('SELECT 1 FROM holds WHERE id = ?')
 
   get(): { past: Marks; problem: string | null; setBack: string | null } | null {

@@ -43,17 +43,14 @@ export class Claims extends WithStatements {
   readonly #blocks: BlockTable
   readonly #queue: WriteQueue
   readonly #find = this.db.prepare<[Uint8Array, number], BlockRow>(FIND_BLOCK)
-  readonly #insert = this.db.prepare<[number, Uint8Array, number, BlockState, number]>(
-    'INSERT INTO blocks (backend_id, multihash, size, state, inline) VALUES (?, ?, ?, ?, ?)',
-  )
-  readonly #putBytes = this.db.prepare<[number, Uint8Array]>(
-    'INSERT OR REPLACE INTO small_blocks (block_id, bytes) VALUES (?, ?)',
-  )
+  readonly #insert = this.db.prepare<[number, Uint8Array, number, BlockState, number]>(`
+    INSERT INTO blocks (backend_id, multihash, size, state, inline) VALUES (?, ?, ?, ?, ?)`)
+  readonly #putBytes = this.db.prepare<[number, Uint8Array]>(`
+    INSERT OR REPLACE INTO small_blocks (block_id, bytes) VALUES (?, ?)`)
   readonly #dropBytes = this.db.prepare<[number]>('DELETE FROM small_blocks WHERE block_id = ?')
   readonly #setState = this.db.prepare<[BlockState, number]>('UPDATE blocks SET state = ? WHERE id = ?')
-  readonly #need = this.db.prepare<[number, number]>(
-    'INSERT OR IGNORE INTO root_blocks (root_id, block_id) VALUES (?, ?)',
-  )
+  readonly #need = this.db.prepare<[number, number]>(`
+    INSERT OR IGNORE INTO root_blocks (root_id, block_id) VALUES (?, ?)`)
   readonly #private: PrivateWays
 
   constructor(db: Database, blocks: BlockTable, queue: WriteQueue) {

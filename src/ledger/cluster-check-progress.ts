@@ -15,9 +15,8 @@ export interface ClusterCheck {
 export class ClusterCheckProgress extends WithStatements {
   readonly #get = this.db.prepare<[number], ClusterCheck>(`
     SELECT place, began_at AS beganAt, last_placement AS lastPlacement FROM cluster_checks WHERE backend_id = ?`)
-  readonly #set = this.db.prepare<[number, string, number, number | null]>(
-    'INSERT OR REPLACE INTO cluster_checks (backend_id, place, began_at, last_placement) VALUES (?, ?, ?, ?)',
-  )
+  readonly #set = this.db.prepare<[number, string, number, number | null]>(`
+    INSERT OR REPLACE INTO cluster_checks (backend_id, place, began_at, last_placement) VALUES (?, ?, ?, ?)`)
   readonly #queue: WriteQueue
 
   constructor(db: Database, queue: WriteQueue) {

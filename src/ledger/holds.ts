@@ -34,15 +34,12 @@ export class Holds extends WithStatements {
     WHERE h.id = ? AND r.state = 'complete' AND r.backend_id = ? AND r.codec = ? AND r.multihash = ?`)
   readonly #setEnds = this.db.prepare<[number, string]>('UPDATE holds SET ends = ? WHERE id = ?')
   readonly #delete = this.db.prepare<[string]>('DELETE FROM holds WHERE id = ?')
-  readonly #latest = this.db.prepare<[number], { ends: number }>(
-    'SELECT ends FROM holds WHERE root_id = ? ORDER BY ends DESC LIMIT 1',
-  )
-  readonly #ofRoot = this.db.prepare<[number, number, string, number], HoldPlace>(
-    'SELECT ends, id FROM holds WHERE root_id = ? AND (ends, id) > (?, ?) ORDER BY ends, id LIMIT ?',
-  )
-  readonly #after = this.db.prepare<[string, number], { id: string; rootId: number }>(
-    'SELECT id, root_id AS rootId FROM holds WHERE id > ? ORDER BY id LIMIT ?',
-  )
+  readonly #latest = this.db.prepare<[number], { ends: number }>(`
+    SELECT ends FROM holds WHERE root_id = ? ORDER BY ends DESC LIMIT 1`)
+  readonly #ofRoot = this.db.prepare<[number, number, string, number], HoldPlace>(`
+    SELECT ends, id FROM holds WHERE root_id = ? AND (ends, id) > (?, ?) ORDER BY ends, id LIMIT ?`)
+  readonly #after = this.db.prepare<[string, number], { id: string; rootId: number }>(`
+    SELECT id, root_id AS rootId FROM holds WHERE id > ? ORDER BY id LIMIT ?`)
 
   constructor(db: Database, roots: RootTable) {
     super(db)

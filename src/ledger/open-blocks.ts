@@ -24,19 +24,16 @@ export class OpenBlocks extends WithStatements {
     SELECT r.id AS rootId, r.live_until AS liveUntil
     FROM (SELECT root_id FROM root_blocks WHERE block_id = ? AND way IN (0, ${PRIVATE_WAY}) LIMIT ?) first_roots
     CROSS JOIN roots r ON r.id = first_roots.root_id WHERE ${LIVE_ROOT} AND r.barred = 0 AND r.owner = ? LIMIT 1`)
-  readonly #isStale = this.db.prepare<[Uint8Array, number, number]>(
-    `SELECT 1 FROM ${OPEN} LIMIT 1 OFFSET ${MOST_STALE}`,
-  )
+  readonly #isStale = this.db.prepare<[Uint8Array, number, number]>(`
+    SELECT 1 FROM ${OPEN} LIMIT 1 OFFSET ${MOST_STALE}`)
   readonly #rootsOf = this.db.prepare<[number, number, number, number], { id: number }>(`
     SELECT r.id FROM (SELECT root_id FROM root_blocks WHERE block_id = ? AND way = 0 ORDER BY root_id LIMIT ?) first_roots
     CROSS JOIN roots r ON r.id = first_roots.root_id
     WHERE ${LIVE_ROOT} AND r.barred = 0 AND r.owner = 0 LIMIT ?`)
-  readonly #findRefusal = this.db.prepare<[Uint8Array, number, number], { way: number; barred: number }>(
-    `SELECT way, barred FROM ${seen(`rb.way < ${PRIVATE_WAY}`)} WHERE owner = 0 LIMIT 1`,
-  )
-  readonly #backendsOf = this.db.prepare<[Uint8Array], { backendId: number }>(
-    'SELECT backend_id AS backendId FROM blocks WHERE multihash = ? ORDER BY backend_id',
-  )
+  readonly #findRefusal = this.db.prepare<[Uint8Array, number, number], { way: number; barred: number }>(`
+    SELECT way, barred FROM ${seen(`rb.way < ${PRIVATE_WAY}`)} WHERE owner = 0 LIMIT 1`)
+  readonly #backendsOf = this.db.prepare<[Uint8Array], { backendId: number }>(`
+    SELECT backend_id AS backendId FROM blocks WHERE multihash = ? ORDER BY backend_id`)
   readonly #idsOf = this.db.prepare<[Uint8Array], { id: number }>('SELECT id FROM blocks WHERE multihash = ?')
 
   /**

@@ -10,12 +10,10 @@ const ROWS_AT_ONCE = 500
 
 /** Closes the blocks of a root to strangers. */
 export class PrivateWays extends WithStatements {
-  readonly #next = this.db.prepare<[number, number, number], { blockId: number; way: number }>(
-    'SELECT block_id AS blockId, way FROM root_blocks WHERE root_id = ? AND block_id > ? ORDER BY block_id LIMIT ?',
-  )
-  readonly #set = this.db.prepare<[number, number, number]>(
-    'UPDATE root_blocks SET way = ? WHERE root_id = ? AND block_id = ?',
-  )
+  readonly #next = this.db.prepare<[number, number, number], { blockId: number; way: number }>(`
+    SELECT block_id AS blockId, way FROM root_blocks WHERE root_id = ? AND block_id > ? ORDER BY block_id LIMIT ?`)
+  readonly #set = this.db.prepare<[number, number, number]>(`
+    UPDATE root_blocks SET way = ? WHERE root_id = ? AND block_id = ?`)
 
   /** Closes the next blocks of a root. Returns the id of the last one, or null if none is left. */
   close(rootId: number, after: number): number | null {

@@ -64,16 +64,13 @@ export class ReachWalks extends WithStatements {
   readonly #delete = this.db.prepare<[number]>('DELETE FROM reach_walks WHERE root_id = ?')
   readonly #forget = this.db.prepare<[number, number, number]>(`
     DELETE FROM reached WHERE root_id = ? AND block_id IN (SELECT block_id FROM reached WHERE root_id = ? LIMIT ?)`)
-  readonly #withheld = this.db.prepare<[Uint8Array], { status: WithheldStatus }>(
-    'SELECT status FROM withheld WHERE multihash = ? AND status > 0',
-  )
+  readonly #withheld = this.db.prepare<[Uint8Array], { status: WithheldStatus }>(`
+    SELECT status FROM withheld WHERE multihash = ? AND status > 0`)
   readonly #find = this.db.prepare<[Uint8Array, number], BlockRow>(FIND_BLOCK)
-  readonly #add = this.db.prepare<[number, number, number, number, number]>(
-    'INSERT OR IGNORE INTO reached (root_id, block_id, codec, way, done) VALUES (?, ?, ?, ?, ?)',
-  )
-  readonly #done = this.db.prepare<[number, number, number]>(
-    'UPDATE reached SET done = 1 WHERE root_id = ? AND block_id = ? AND codec = ?',
-  )
+  readonly #add = this.db.prepare<[number, number, number, number, number]>(`
+    INSERT OR IGNORE INTO reached (root_id, block_id, codec, way, done) VALUES (?, ?, ?, ?, ?)`)
+  readonly #done = this.db.prepare<[number, number, number]>(`
+    UPDATE reached SET done = 1 WHERE root_id = ? AND block_id = ? AND codec = ?`)
   readonly #pending = this.db.prepare<[number, number], ReachedBlock>(`
     SELECT p.block_id AS blockId, p.codec, p.way, b.multihash
     FROM reached p INDEXED BY reached_next CROSS JOIN blocks b ON b.id = p.block_id
@@ -82,9 +79,8 @@ export class ReachWalks extends WithStatements {
     SELECT rb.block_id AS blockId, rb.way,
       (SELECT MIN(p.way) FROM reached p WHERE p.root_id = rb.root_id AND p.block_id = rb.block_id) AS reached
     FROM root_blocks rb WHERE rb.root_id = ? AND rb.block_id > ? ORDER BY rb.block_id LIMIT ?`)
-  readonly #setWay = this.db.prepare<[number, number, number]>(
-    'UPDATE root_blocks SET way = ? WHERE root_id = ? AND block_id = ?',
-  )
+  readonly #setWay = this.db.prepare<[number, number, number]>(`
+    UPDATE root_blocks SET way = ? WHERE root_id = ? AND block_id = ?`)
   readonly #open = this.db.prepare<[number]>(`
     UPDATE roots SET barred = COALESCE(
       (SELECT status FROM withheld WHERE withheld.multihash = roots.multihash AND status > 0), 0) WHERE id = ?`)

@@ -23,12 +23,10 @@ export class RootOwners extends WithStatements {
     INSERT INTO reach_walks (root_id, stage, due_at) VALUES (?, ${STAGE.close}, -1)
     ON CONFLICT (root_id) DO UPDATE SET due_at = -1, place = 0,
       stage = CASE stage WHEN ${STAGE.end} THEN ${STAGE.close} ELSE stage END`)
-  readonly #next = this.db.prepare<[number, number, number], { blockId: number; way: number }>(
-    'SELECT block_id AS blockId, way FROM root_blocks WHERE root_id = ? AND block_id > ? ORDER BY block_id LIMIT ?',
-  )
-  readonly #add = this.db.prepare<[number, number, number]>(
-    'INSERT OR IGNORE INTO root_blocks (root_id, block_id, way) VALUES (?, ?, ?)',
-  )
+  readonly #next = this.db.prepare<[number, number, number], { blockId: number; way: number }>(`
+    SELECT block_id AS blockId, way FROM root_blocks WHERE root_id = ? AND block_id > ? ORDER BY block_id LIMIT ?`)
+  readonly #add = this.db.prepare<[number, number, number]>(`
+    INSERT OR IGNORE INTO root_blocks (root_id, block_id, way) VALUES (?, ?, ?)`)
   readonly #copyFiles = this.db.prepare<[number, number, number, number]>(`
     INSERT INTO root_files (root_id, position, path, codec, multihash, size)
     SELECT ?, position, path, codec, multihash, size FROM root_files

@@ -43,9 +43,8 @@ const COLUMNS = `id, backend_id AS backendId, codec, multihash, owner, content_s
 const COMPLETE = `SELECT ${COLUMNS} FROM roots WHERE state = 'complete' AND multihash = ? AND codec = ?`
 
 export class RootTable extends WithStatements {
-  readonly #stage = this.db.prepare<[number, number]>(
-    `INSERT INTO roots (backend_id, state, created_at) VALUES (?, 'staging', ?)`,
-  )
+  readonly #stage = this.db.prepare<[number, number]>(`
+    INSERT INTO roots (backend_id, state, created_at) VALUES (?, 'staging', ?)`)
   readonly #insert = this.db.prepare<[number, number, Uint8Array, number, ...Sizes, number]>(`
     INSERT INTO roots (backend_id, state, codec, multihash, owner, content_size, dag_size, file_count, blocks, charge,
       created_at)
@@ -61,9 +60,8 @@ export class RootTable extends WithStatements {
     WHERE state = 'staging' AND NOT EXISTS (SELECT 1 FROM holds WHERE root_id = roots.id)`)
   readonly #delete = this.db.prepare<[number]>('DELETE FROM roots WHERE id = ?')
   readonly #get = this.db.prepare<[number], RootRow>(`SELECT ${COLUMNS} FROM roots WHERE id = ?`)
-  readonly #find = this.db.prepare<[Uint8Array, number, number, number], RootRow>(
-    `${COMPLETE} AND backend_id = ? AND owner = ?`,
-  )
+  readonly #find = this.db.prepare<[Uint8Array, number, number, number], RootRow>(`
+    ${COMPLETE} AND backend_id = ? AND owner = ?`)
   readonly #findOfAny = this.db.prepare<[Uint8Array, number, number], RootRow>(`${COMPLETE} AND backend_id = ? LIMIT 1`)
   readonly #nextPlace = this.db.prepare<[Uint8Array, number, number], { codec: number; backendId: number }>(`
     SELECT codec, backend_id AS backendId FROM roots
@@ -71,19 +69,16 @@ export class RootTable extends WithStatements {
   readonly #at = this.db.prepare<[Uint8Array, number, number, number], LiveRoot & { barred: number }>(`
     SELECT id AS rootId, backend_id AS backendId, live_until AS liveUntil, barred FROM roots
     WHERE state = 'complete' AND multihash = ? AND codec = ? AND backend_id = ? AND owner = ?`)
-  readonly #isLive = this.db.prepare<[number, number]>(
-    `SELECT 1 FROM roots WHERE id = ? AND state = 'complete' AND (live_until IS NULL OR live_until > ?)`,
-  )
+  readonly #isLive = this.db.prepare<[number, number]>(`
+    SELECT 1 FROM roots WHERE id = ? AND state = 'complete' AND (live_until IS NULL OR live_until > ?)`)
   readonly #completeAfter = this.db.prepare<[number, number], IdentifiedRow & { isHeld: 0 | 1 }>(`
     SELECT id, codec, multihash, EXISTS (SELECT 1 FROM holds WHERE root_id = roots.id) AS isHeld FROM roots
     WHERE id > ? AND state = 'complete' ORDER BY id LIMIT ?`)
-  readonly #dropped = this.db.prepare<[number, number], { id: number }>(
-    `SELECT id FROM roots WHERE state = 'dropped' AND id <= ? ORDER BY id LIMIT ?`,
-  )
+  readonly #dropped = this.db.prepare<[number, number], { id: number }>(`
+    SELECT id FROM roots WHERE state = 'dropped' AND id <= ? ORDER BY id LIMIT ?`)
   readonly #lastId = this.db.prepare<[], { id: number | null }>('SELECT MAX(id) AS id FROM roots')
-  readonly #setLiveUntil = this.db.prepare<[number | null, number, number | null]>(
-    'UPDATE roots SET live_until = ? WHERE id = ? AND live_until IS NOT ?',
-  )
+  readonly #setLiveUntil = this.db.prepare<[number | null, number, number | null]>(`
+    UPDATE roots SET live_until = ? WHERE id = ? AND live_until IS NOT ?`)
   readonly #setPlaced = this.db.prepare<[number | null, number | null, number | null, number]>(`
     UPDATE roots SET placed_at = CASE WHEN ? IS NULL THEN NULL ELSE COALESCE(placed_at, ?) END,
       unconfirmed = CASE WHEN ? > 0 AND (placed_at IS NULL OR unconfirmed = 1) THEN 1 ELSE 0 END
@@ -91,13 +86,11 @@ export class RootTable extends WithStatements {
   readonly #unconfirmed = this.db.prepare<[Uint8Array, number, number], IdentifiedRow>(`
     SELECT id, codec, multihash FROM roots
     WHERE state = 'complete' AND multihash = ? AND codec = ? AND backend_id = ? AND unconfirmed = 1`)
-  readonly #confirm = this.db.prepare<[number, number]>(
-    'UPDATE roots SET unconfirmed = 0 WHERE id = ? AND placed_at < ?',
-  )
+  readonly #confirm = this.db.prepare<[number, number]>(`
+    UPDATE roots SET unconfirmed = 0 WHERE id = ? AND placed_at < ?`)
   readonly #isPlaced = this.db.prepare<[number]>('SELECT 1 FROM roots WHERE id = ? AND placed_at IS NOT NULL')
-  readonly #addFile = this.db.prepare<[number, number, string, number, Uint8Array, number]>(
-    'INSERT INTO root_files (root_id, position, path, codec, multihash, size) VALUES (?, ?, ?, ?, ?, ?)',
-  )
+  readonly #addFile = this.db.prepare<[number, number, string, number, Uint8Array, number]>(`
+    INSERT INTO root_files (root_id, position, path, codec, multihash, size) VALUES (?, ?, ?, ?, ?, ?)`)
   readonly #files = this.db.prepare<[number, number, number], RootFile>(`
     SELECT path, codec, multihash, size FROM root_files WHERE root_id = ? AND position >= ? ORDER BY position LIMIT ?`)
   readonly #deleteFiles = this.db.prepare<[number, number, number]>(`

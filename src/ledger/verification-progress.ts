@@ -14,12 +14,10 @@ export interface VerificationState {
 
 /** Stores the progress of verification across restarts. */
 export class VerificationProgress extends WithStatements {
-  readonly #get = this.db.prepare<[], VerificationState>(
-    'SELECT last_block AS lastBlock, blocks, damaged, ended_at AS endedAt FROM verification WHERE id = 1',
-  )
-  readonly #set = this.db.prepare<[number, number, number, number]>(
-    'INSERT OR REPLACE INTO verification (id, last_block, blocks, damaged, ended_at) VALUES (1, ?, ?, ?, ?)',
-  )
+  readonly #get = this.db.prepare<[], VerificationState>(`
+    SELECT last_block AS lastBlock, blocks, damaged, ended_at AS endedAt FROM verification WHERE id = 1`)
+  readonly #set = this.db.prepare<[number, number, number, number]>(`
+    INSERT OR REPLACE INTO verification (id, last_block, blocks, damaged, ended_at) VALUES (1, ?, ?, ?, ?)`)
   readonly #queue: WriteQueue
 
   constructor(db: Database, queue: WriteQueue) {

@@ -29,35 +29,29 @@ const ROOTS_AT_ONCE = 100
 export class WithheldLedger extends WithStatements {
   readonly #queue: WriteQueue
   readonly #blocks: BlockTable
-  readonly #get = this.db.prepare<[Uint8Array], WithheldRow>(
-    'SELECT multihash, status, applied FROM withheld WHERE multihash = ?',
-  )
-  readonly #after = this.db.prepare<[Uint8Array, number], WithheldRow>(
-    'SELECT multihash, status, applied FROM withheld WHERE multihash > ? ORDER BY multihash LIMIT ?',
-  )
+  readonly #get = this.db.prepare<[Uint8Array], WithheldRow>(`
+    SELECT multihash, status, applied FROM withheld WHERE multihash = ?`)
+  readonly #after = this.db.prepare<[Uint8Array, number], WithheldRow>(`
+    SELECT multihash, status, applied FROM withheld WHERE multihash > ? ORDER BY multihash LIMIT ?`)
   readonly #put = this.db.prepare<[Uint8Array, number]>(`
     INSERT INTO withheld (multihash, status) VALUES (?, ?)
     ON CONFLICT (multihash) DO UPDATE SET status = excluded.status, applied = 0`)
   readonly #applied = this.db.prepare<[Uint8Array]>('UPDATE withheld SET applied = 1 WHERE multihash = ?')
   readonly #delete = this.db.prepare<[Uint8Array]>('DELETE FROM withheld WHERE multihash = ?')
-  readonly #watch = this.db.prepare<[Uint8Array, Uint8Array]>(
-    'INSERT OR IGNORE INTO withheld_links (multihash, carrier) VALUES (?, ?)',
-  )
-  readonly #unwatch = this.db.prepare<[Uint8Array, Uint8Array]>(
-    'DELETE FROM withheld_links WHERE multihash = ? AND carrier = ?',
-  )
-  readonly #ownRoots = this.db.prepare<[Uint8Array], { id: number }>(
-    `SELECT id FROM roots WHERE multihash = ? AND state = 'complete'`,
-  )
+  readonly #watch = this.db.prepare<[Uint8Array, Uint8Array]>(`
+    INSERT OR IGNORE INTO withheld_links (multihash, carrier) VALUES (?, ?)`)
+  readonly #unwatch = this.db.prepare<[Uint8Array, Uint8Array]>(`
+    DELETE FROM withheld_links WHERE multihash = ? AND carrier = ?`)
+  readonly #ownRoots = this.db.prepare<[Uint8Array], { id: number }>(`
+    SELECT id FROM roots WHERE multihash = ? AND state = 'complete'`)
   readonly #setBarred = this.db.prepare<[number, number]>('UPDATE roots SET barred = ? WHERE id = ?')
   readonly #raiseBarred = this.db.prepare<[number]>('UPDATE roots SET barred = 1 WHERE id = ? AND barred = 0')
   readonly #demandWalk = this.db.prepare<[number]>(`
     INSERT INTO reach_walks (root_id, due_at)
     SELECT id, CASE state WHEN 'staging' THEN ${Number.MAX_SAFE_INTEGER} ELSE 0 END FROM roots WHERE id = ?
     ON CONFLICT (root_id) DO UPDATE SET stage = 0, place = 0, due_at = excluded.due_at`)
-  readonly #needing = this.db.prepare<[number, number, number, number], { id: number }>(
-    'SELECT root_id AS id FROM root_blocks WHERE block_id = ? AND way = ? AND root_id > ? ORDER BY root_id LIMIT ?',
-  )
+  readonly #needing = this.db.prepare<[number, number, number, number], { id: number }>(`
+    SELECT root_id AS id FROM root_blocks WHERE block_id = ? AND way = ? AND root_id > ? ORDER BY root_id LIMIT ?`)
 
   constructor(db: Database, blocks: BlockTable, queue: WriteQueue) {
     super(db)

@@ -10,9 +10,8 @@ export class CensusTable extends WithStatements implements Census {
   readonly #oldestWaiting = this.db.prepare<[], { created_at: number }>(`
     SELECT r.created_at FROM jobs j CROSS JOIN fetches f ON f.id = j.key CROSS JOIN roots r ON r.id = f.root_id
     WHERE j.kind = 'fetch' AND j.due_at IS NOT NULL ORDER BY j.key LIMIT 1`)
-  readonly #size = this.db.prepare<[], { bytes: number }>(
-    'SELECT page_count * page_size AS bytes FROM pragma_page_count(), pragma_page_size()',
-  )
+  readonly #size = this.db.prepare<[], { bytes: number }>(`
+    SELECT page_count * page_size AS bytes FROM pragma_page_count(), pragma_page_size()`)
 
   async counters(): Promise<StateCount[]> {
     return this.#counters.all()

@@ -9,9 +9,8 @@ type StoredRow = SecondFactorRow & { accountId: string; sealed: number }
 /** Secrets of second factors that the first versions stored unsealed. */
 export class SqliteClearSecrets extends WithStatements implements ClearSecrets {
   readonly #writes: WriteQueue
-  readonly #inClear = this.db.prepare<[], ClearSecret>(
-    'SELECT account_id AS accountId, secret AS clear FROM second_factors WHERE sealed = 0',
-  )
+  readonly #inClear = this.db.prepare<[], ClearSecret>(`
+    SELECT account_id AS accountId, secret AS clear FROM second_factors WHERE sealed = 0`)
   readonly #all = this.db.prepare<[], StoredRow>(`
     SELECT account_id AS accountId, secret, enabled_at AS enabledAt, last_step AS lastStep, sealed FROM second_factors`)
   readonly #clear = this.db.prepare<[]>('DELETE FROM second_factors')

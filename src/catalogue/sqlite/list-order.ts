@@ -21,9 +21,8 @@ export interface TimedSpan extends Span {
  * rise, apart from differences up to {@link CLOCK_JITTER_MS}.
  */
 export class ListOrder extends WithStatements {
-  readonly #runs = this.db.prepare<[string], { first: number }>(
-    'SELECT first FROM search_runs WHERE account_id = ? ORDER BY first',
-  )
+  readonly #runs = this.db.prepare<[string], { first: number }>(`
+    SELECT first FROM search_runs WHERE account_id = ? ORDER BY first`)
   readonly #next = this.db.prepare<[number, number], { id: number; createdAt: number }>(`
     SELECT search_id AS id, created_at AS createdAt FROM records INDEXED BY records_by_search
     WHERE search_id BETWEEN ? AND ? ORDER BY search_id LIMIT 1`)

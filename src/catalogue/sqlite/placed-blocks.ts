@@ -7,9 +7,8 @@ export class PlacedBlocks extends WithStatements {
     WHERE b.multihash = ? AND b.backend_id = ? AND r.state <> 'dropped'
       AND (r.placed_at IS NULL OR r.placed_at > ? OR r.unconfirmed = 1)
     LIMIT 1`)
-  readonly #size = this.db.prepare<[Uint8Array, number], { size: number }>(
-    'SELECT size FROM blocks WHERE multihash = ? AND backend_id = ?',
-  )
+  readonly #size = this.db.prepare<[Uint8Array, number], { size: number }>(`
+    SELECT size FROM blocks WHERE multihash = ? AND backend_id = ?`)
 
   /**
    * Returns false if the backend has confirmed all roots that contain the block, and received them no later than

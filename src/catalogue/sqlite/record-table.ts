@@ -35,9 +35,8 @@ const CLOCK_SET_BACK = `excluded.newest < newest - ${CLOCK_JITTER_MS}`
 export class RecordTable extends WithStatements {
   readonly #at: SqliteStatements
   readonly #recount: AccountRecount
-  readonly #setContent = this.db.prepare<[number, number, number, number, string]>(
-    'UPDATE records SET root_id = ?, size = ?, dag_size = ?, charge = ? WHERE id = ?',
-  )
+  readonly #setContent = this.db.prepare<[number, number, number, number, string]>(`
+    UPDATE records SET root_id = ?, size = ?, dag_size = ?, charge = ? WHERE id = ?`)
   readonly #delete = this.db.prepare<[string]>('DELETE FROM records WHERE id = ?')
   readonly #exists = this.db.prepare<[string]>('SELECT 1 FROM records WHERE id = ?')
   readonly #nextNumber = this.db.prepare<[string, number], { searchId: number }>(`
@@ -46,9 +45,8 @@ export class RecordTable extends WithStatements {
       newest = CASE WHEN ${CLOCK_SET_BACK} THEN excluded.newest ELSE MAX(newest, excluded.newest) END,
       run = CASE WHEN ${CLOCK_SET_BACK} THEN last + 1 ELSE run END
     RETURNING number * 4294967296 + last AS searchId`)
-  readonly #searchId = this.db.prepare<[string], { searchId: number }>(
-    'SELECT search_id AS searchId FROM records WHERE id = ?',
-  )
+  readonly #searchId = this.db.prepare<[string], { searchId: number }>(`
+    SELECT search_id AS searchId FROM records WHERE id = ?`)
   readonly #removed = this.db.prepare<[string]>('SELECT 1 FROM removed_records WHERE id = ?')
   readonly #changed: () => void
 

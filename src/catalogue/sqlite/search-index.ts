@@ -18,9 +18,8 @@ const MOST_PENDING = 2_000
 export class SearchIndex extends WithStatements {
   readonly counts = new BlockCounts()
   readonly #queue: WriteQueue
-  readonly #pendingIn = this.db.prepare<[number, number, number], { id: number }>(
-    'SELECT search_id AS id FROM search_pending WHERE search_id BETWEEN ? AND ? LIMIT ?',
-  )
+  readonly #pendingIn = this.db.prepare<[number, number, number], { id: number }>(`
+    SELECT search_id AS id FROM search_pending WHERE search_id BETWEEN ? AND ? LIMIT ?`)
   readonly #isFull = this.db.prepare<[number]>('SELECT 1 FROM search_pending WHERE search_id >= 0 LIMIT 1 OFFSET ?')
   readonly #index = this.db.prepare<[number]>(`
     INSERT OR REPLACE INTO record_search (rowid, words)
