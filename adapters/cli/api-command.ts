@@ -10,15 +10,15 @@ export interface ApiAccess {
   json: boolean
 }
 
-/** Runs a command that uses the API. */
-export async function withApi<G extends { flags: Flags<typeof API_FLAGS> }>(
-  given: G,
-  env: Environment,
-  work: (work: G & ApiAccess) => Promise<void>,
-): Promise<void> {
-  endWithReader()
-  const settings = readApiSettings(given.flags, env)
-  await work({ ...given, client: connect(settings), settings, json: given.flags.json })
+/** Returns a command that uses the API. */
+export function apiCommand<G extends { flags: Flags<typeof API_FLAGS> }>(
+  work: (work: G & ApiAccess, env: Environment) => Promise<void>,
+): (given: G, env: Environment) => Promise<void> {
+  return async (given, env) => {
+    endWithReader()
+    const settings = readApiSettings(given.flags, env)
+    await work({ ...given, client: connect(settings), settings, json: given.flags.json }, env)
+  }
 }
 
 export function connect(settings: ApiSettings, options: Pick<ClientOptions, 'fetch'> = {}): HoldfastClient {

@@ -5,13 +5,13 @@ import type { GivenTo } from './all-commands.ts'
 import { listOf, numberOf, textOf } from './api-command.ts'
 import { usageError } from './arguments.ts'
 import { endWithReader, print, printJson } from './output.ts'
-import { followed, withOwnerNode } from './owner-node.ts'
+import { followed, ownerCommand } from './owner-node.ts'
 import { countOf, formatBytes, printable } from './printed-text.ts'
 import { ProgressBar } from './progress-bar.ts'
 import { type Environment, readDirectorySettings } from './settings.ts'
 
-export function runBackup(given: GivenTo<'backup'>, env: Environment): Promise<void> {
-  return withOwnerNode(given, env, async ({ client, engine, flags, words: [directory = ''], json }) => {
+export const runBackup = ownerCommand<GivenTo<'backup'>>(
+  async ({ client, engine, flags, words: [directory = ''], json }) => {
     const bar = new ProgressBar('backing up', null)
     const keys = flags.keys === undefined ? undefined : resolve(flags.keys)
     if (engine === null && keys !== undefined) {
@@ -38,8 +38,8 @@ export function runBackup(given: GivenTo<'backup'>, env: Environment): Promise<v
         `the data directory lacks ${countOf(missing.length, 'block')}: run holdfast verify`,
       )
     }
-  })
-}
+  },
+)
 
 function backupLines(outcome: JsonObject): string[] {
   const number = (name: string): number => numberOf(outcome, name) ?? 0
@@ -80,25 +80,21 @@ export async function checkBackupCommand(given: GivenTo<'backup check'>, env: En
 }
 
 /** Runs `reconcile`. Fails if inconsistencies remain. */
-export function reconcile(given: GivenTo<'reconcile'>, env: Environment): Promise<void> {
-  return withOwnerNode(given, env, async ({ client, flags, json }) => {
-    const dryRun = flags['dry-run']
-    const outcome = await followed(client, '/reconcile', { dryRun, force: flags.force })
-    const found = Object.entries((outcome.found ?? {}) as JsonObject)
-    if (json) {
-      printJson(outcome)
-    } else {
-      for (const finding of listOf(outcome, 'findings')) {
-        const detail = textOf(finding, 'detail')
-        print(printable(`${textOf(finding, 'kind')}  ${textOf(finding, 'what')}  ${detail}`.trimEnd()))
-      }
-      print(
-        found.length === 0 ? 'everything fits together' : found.map(([kind, count]) => `${kind} ${count}`).join(', '),
-      )
+export const reconcile = ownerCommand<GivenTo<'reconcile'>>(async ({ client, flags, json }) => {
+  const dryRun = flags['dry-run']
+  const outcome = await followed(client, '/reconcile', { dryRun, force: flags.force })
+  const found = Object.entries((outcome.found ?? {}) as JsonObject)
+  if (json) {
+    printJson(outcome)
+  } else {
+    for (const finding of listOf(outcome, 'findings')) {
+      const detail = textOf(finding, 'detail')
+      print(printable(`${textOf(finding, 'kind')}  ${textOf(finding, 'what')}  ${detail}`.trimEnd()))
     }
-    if (dryRun && found.length > 0) throw new HoldfastError('CONFLICT', 'nothing was changed: repeat without --dry-run')
-  })
-}
+    print(found.length === 0 ? 'everything fits together' : found.map(([kind, count]) => `${kind} ${count}`).join(', '))
+  }
+  if (dryRun && found.length > 0) throw new HoldfastError('CONFLICT', 'nothing was changed: repeat without --dry-run')
+})
 
 export async function compact(given: GivenTo<'compact'>, env: Environment): Promise<void> {
   const { dataDir } = readDirectorySettings(given.flags, env)

@@ -1,7 +1,7 @@
 import { HoldfastError, isHoldfastError } from '../../src/domain/errors.ts'
 import type { Edit, HoldfastClient, Job, JobFilter } from '../client/index.ts'
 import type { GivenTo } from './all-commands.ts'
-import { withApi } from './api-command.ts'
+import { apiCommand } from './api-command.ts'
 import { splitList, usageError } from './arguments.ts'
 import { timelockOf } from './content-words.ts'
 import { metaFlag } from './meta-flag.ts'
@@ -10,7 +10,6 @@ import { countOf, formatTable } from './printed-text.ts'
 import { visibilityOf } from './private-content.ts'
 import { ProgressBar } from './progress-bar.ts'
 import { timeNow } from './real-time.ts'
-import type { Environment } from './settings.ts'
 
 const DONE: Readonly<Record<Job['action'], string>> = {
   delete: 'deleted',
@@ -23,46 +22,37 @@ const DONE: Readonly<Record<Job['action'], string>> = {
 type Selecting = GivenTo<'job delete'>
 
 /** Runs `job delete`: deletes many pins, and shows how to undo it. */
-export function deleteMany(given: GivenTo<'job delete'>, env: Environment): Promise<void> {
-  return withApi(given, env, async ({ client, json }) => {
-    const { jobs } = client
-    const start = {
-      ids: (ids: readonly string[]) => jobs.deleteRecords(ids),
-      filter: (f: JobFilter) => jobs.deleteMatching(f),
-    }
-    const job = await started(client, given, start)
-    await follow(client, job, { json, waits: !given.flags['no-wait'] })
+export const deleteMany = apiCommand<GivenTo<'job delete'>>(async ({ client, json, ...given }) => {
+  const { jobs } = client
+  const job = await started(client, given, {
+    ids: ids => jobs.deleteRecords(ids),
+    filter: filter => jobs.deleteMatching(filter),
   })
-}
+  await follow(client, job, { json, waits: !given.flags['no-wait'] })
+})
 
 /** Runs `job edit`: renames many pins, sets their expiry, or moves them to another cluster. */
-export function editMany(given: GivenTo<'job edit'>, env: Environment): Promise<void> {
-  return withApi(given, env, async ({ client, json }) => {
-    const { jobs } = client
-    const edit = editOf(given.flags)
-    const job = await started(client, given, {
-      ids: ids => jobs.editRecords(ids, edit),
-      filter: filter => jobs.editMatching(filter, edit),
-    })
-    await follow(client, job, { json, waits: !given.flags['no-wait'] })
+export const editMany = apiCommand<GivenTo<'job edit'>>(async ({ client, json, ...given }) => {
+  const { jobs } = client
+  const edit = editOf(given.flags)
+  const job = await started(client, given, {
+    ids: ids => jobs.editRecords(ids, edit),
+    filter: filter => jobs.editMatching(filter, edit),
   })
-}
+  await follow(client, job, { json, waits: !given.flags['no-wait'] })
+})
 
 /** Runs `job list`. */
-export function listJobs(given: GivenTo<'job list'>, env: Environment): Promise<void> {
-  return withApi(given, env, async ({ client, json }) => {
-    const jobs = await client.jobs.list()
-    if (json) for (const job of jobs) printJson(job)
-    else print(formatTable([HEADINGS, ...jobs.map(cells)], new Set([3, 4, 5])))
-  })
-}
+export const listJobs = apiCommand<GivenTo<'job list'>>(async ({ client, json }) => {
+  const jobs = await client.jobs.list()
+  if (json) for (const job of jobs) printJson(job)
+  else print(formatTable([HEADINGS, ...jobs.map(cells)], new Set([3, 4, 5])))
+})
 
 /** Runs `job undo`. */
-export function undoJob(given: GivenTo<'job undo'>, env: Environment): Promise<void> {
-  return withApi(given, env, async ({ client, flags, words: [id = ''], json }) => {
-    await follow(client, await client.jobs.undo(id), { json, waits: !flags['no-wait'] })
-  })
-}
+export const undoJob = apiCommand<GivenTo<'job undo'>>(async ({ client, flags, words: [id = ''], json }) => {
+  await follow(client, await client.jobs.undo(id), { json, waits: !flags['no-wait'] })
+})
 
 /**
  * Starts a job for the given ids, or for the filter. Without `--expected` a filter changes nothing, unless nothing

@@ -3,36 +3,33 @@ import { varint } from 'multiformats'
 import { HoldfastError, isHoldfastError } from '../../src/domain/errors.ts'
 import type { HoldfastClient, ListedUpload } from '../client/index.ts'
 import type { GivenTo } from './all-commands.ts'
-import { withApi } from './api-command.ts'
+import { apiCommand } from './api-command.ts'
 import { usageError } from './arguments.ts'
 import { type ExportedRecord, exportEntry, exportHeader } from './export-file.ts'
 import { print, printJson } from './output.ts'
 import { countOf, formatBytes } from './printed-text.ts'
-import type { Environment } from './settings.ts'
 import { writeWhole } from './whole-file.ts'
 
 /** Runs `export`: writes content, names, metadata and timelocks of pins to a CAR that `import` can read. */
-export function exportPins(given: GivenTo<'export'>, env: Environment): Promise<void> {
-  return withApi(given, env, async ({ client, flags, words: [cid], json }) => {
-    if ((cid === undefined) !== flags.all) throw usageError('either a CID or --all is needed')
-    const path = flags.out ?? `${cid ?? 'holdfast-export'}.car`
-    const found = await recordsOf(client, cid)
-    const records = flags['include-private'] ? found : found.filter(({ visibility }) => visibility !== 'private')
-    const left = found.length - records.length
-    if (records.length === 0 && left > 0) throw new HoldfastError('PIN_NOT_FOUND', `${leftOut(left)}`)
-    if (records.length === 0) throw new HoldfastError('PIN_NOT_FOUND', 'there is nothing to export')
-    const removed: string[] = []
-    const bytes = await writeWhole(path, exported(client, records, removed), { mode: 0o600 })
-    const written = records.length - removed.length
-    if (json) printJson({ file: path, records: written, bytes, removed, private: left })
-    else print(`${path}  ${countOf(written, 'record')}, ${formatBytes(bytes)}${left > 0 ? `; ${leftOut(left)}` : ''}`)
-    if (removed.length === 0) return
-    throw new HoldfastError(
-      'PIN_NOT_FOUND',
-      `left out ${countOf(removed.length, 'record')} removed during the export: ${[...new Set(removed)].join(', ')}`,
-    )
-  })
-}
+export const exportPins = apiCommand<GivenTo<'export'>>(async ({ client, flags, words: [cid], json }) => {
+  if ((cid === undefined) !== flags.all) throw usageError('either a CID or --all is needed')
+  const path = flags.out ?? `${cid ?? 'holdfast-export'}.car`
+  const found = await recordsOf(client, cid)
+  const records = flags['include-private'] ? found : found.filter(({ visibility }) => visibility !== 'private')
+  const left = found.length - records.length
+  if (records.length === 0 && left > 0) throw new HoldfastError('PIN_NOT_FOUND', `${leftOut(left)}`)
+  if (records.length === 0) throw new HoldfastError('PIN_NOT_FOUND', 'there is nothing to export')
+  const removed: string[] = []
+  const bytes = await writeWhole(path, exported(client, records, removed), { mode: 0o600 })
+  const written = records.length - removed.length
+  if (json) printJson({ file: path, records: written, bytes, removed, private: left })
+  else print(`${path}  ${countOf(written, 'record')}, ${formatBytes(bytes)}${left > 0 ? `; ${leftOut(left)}` : ''}`)
+  if (removed.length === 0) return
+  throw new HoldfastError(
+    'PIN_NOT_FOUND',
+    `left out ${countOf(removed.length, 'record')} removed during the export: ${[...new Set(removed)].join(', ')}`,
+  )
+})
 
 function leftOut(count: number): string {
   return `left out ${countOf(count, 'private record')}, which --include-private exports`

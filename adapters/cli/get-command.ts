@@ -5,12 +5,11 @@ import { shownText, textOfUnicode } from '../../src/domain/byte-text.ts'
 import { isHoldfastError } from '../../src/domain/errors.ts'
 import type { HoldfastClient } from '../client/index.ts'
 import type { GivenTo } from './all-commands.ts'
-import { withApi } from './api-command.ts'
+import { apiCommand } from './api-command.ts'
 import { usageError } from './arguments.ts'
 import { namesOf } from './content-words.ts'
 import { print, printJson } from './output.ts'
 import { countOf, formatBytes, printable } from './printed-text.ts'
-import type { Environment } from './settings.ts'
 import { readTar } from './tar-reader.ts'
 import { refuseExisting, unpack } from './unpack.ts'
 import { type FileAttributes, writeWhole } from './whole-file.ts'
@@ -18,23 +17,21 @@ import { type FileAttributes, writeWhole } from './whole-file.ts'
 /** Attributes of content that stores none. */
 const PLAIN: FileAttributes = { mode: 0o666 }
 
-export function get(given: GivenTo<'get'>, env: Environment): Promise<void> {
-  return withApi(given, env, async ({ client, flags, words: [word = ''], json }) => {
-    const names = namesOf(word)
-    const place = names.join('/')
-    const asTar = flags.tar
-    // Only Linux takes a name of any bytes.
-    const last = process.platform === 'linux' ? (names.at(-1) ?? '') : shownText(names.at(-1) ?? '')
-    const isNameless = flags.out === '' || (flags.out === undefined && /^\.{0,2}$/.test(last))
-    if (isNameless) throw usageError('--out is needed, with the name of a file or a new folder')
-    const path = flags.out === undefined ? (asTar ? `${last}.tar` : last) : textOfUnicode(flags.out)
-    const file = asTar ? await client.content.archive(place, 'tar') : await fileAt(client, place).catch(noFile)
-    if (file === null) return getFolder(client, { place, folder: join(dirname(path), basename(path)), json })
-    const bytes = await writeWhole(path, file, asTar ? PLAIN : await attributesOf(client, place))
-    if (json) printJson({ file: path, bytes })
-    else print(printable(`${path}  ${formatBytes(bytes)}`))
-  })
-}
+export const get = apiCommand<GivenTo<'get'>>(async ({ client, flags, words: [word = ''], json }) => {
+  const names = namesOf(word)
+  const place = names.join('/')
+  const asTar = flags.tar
+  // Only Linux takes a name of any bytes.
+  const last = process.platform === 'linux' ? (names.at(-1) ?? '') : shownText(names.at(-1) ?? '')
+  const isNameless = flags.out === '' || (flags.out === undefined && /^\.{0,2}$/.test(last))
+  if (isNameless) throw usageError('--out is needed, with the name of a file or a new folder')
+  const path = flags.out === undefined ? (asTar ? `${last}.tar` : last) : textOfUnicode(flags.out)
+  const file = asTar ? await client.content.archive(place, 'tar') : await fileAt(client, place).catch(noFile)
+  if (file === null) return getFolder(client, { place, folder: join(dirname(path), basename(path)), json })
+  const bytes = await writeWhole(path, file, asTar ? PLAIN : await attributesOf(client, place))
+  if (json) printJson({ file: path, bytes })
+  else print(printable(`${path}  ${formatBytes(bytes)}`))
+})
 
 async function getFolder(
   client: HoldfastClient,
@@ -69,12 +66,10 @@ async function attributesOf(client: HoldfastClient, place: string): Promise<File
   return PLAIN
 }
 
-export function cat(given: GivenTo<'cat'>, env: Environment): Promise<void> {
-  return withApi(given, env, async ({ client, words: [word = ''] }) => {
-    const place = namesOf(word).join('/')
-    await pipeline(Readable.from(await fileAt(client, place)), process.stdout, { end: false })
-  })
-}
+export const cat = apiCommand<GivenTo<'cat'>>(async ({ client, words: [word = ''] }) => {
+  const place = namesOf(word).join('/')
+  await pipeline(Readable.from(await fileAt(client, place)), process.stdout, { end: false })
+})
 
 async function fileAt(client: HoldfastClient, place: string): Promise<AsyncIterable<Uint8Array>> {
   return (await client.content.file(place)).stream

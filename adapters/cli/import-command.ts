@@ -3,7 +3,7 @@ import { basename, resolve } from 'node:path'
 import { HoldfastError } from '../../src/domain/errors.ts'
 import type { Car, CarRoot, HoldfastClient } from '../client/index.ts'
 import type { GivenTo } from './all-commands.ts'
-import { withApi } from './api-command.ts'
+import { apiCommand } from './api-command.ts'
 import { usageError } from './arguments.ts'
 import { timelockOf } from './content-words.ts'
 import { type ExportSection, readExport, restoreExport } from './import-export.ts'
@@ -12,38 +12,35 @@ import { print, printJson } from './output.ts'
 import { countOf, printable } from './printed-text.ts'
 import { privateOf } from './private-content.ts'
 import { ProgressBar } from './progress-bar.ts'
-import type { Environment } from './settings.ts'
 
 /** Runs `import`. Prints the result of each root, or of each record if the CAR is an export. */
-export function importCar(given: GivenTo<'import'>, env: Environment): Promise<void> {
-  return withApi(given, env, async ({ client, flags, words: [path = ''], json }) => {
-    const car = await findFile(path)
-    const sections = await readExport(car)
-    if (sections !== null) {
-      if (flags.name !== undefined || flags.timelock !== undefined || flags['allow-partial'] || flags.private) {
-        throw usageError('an export has its own names, timelocks and visibilities: use only --cluster')
-      }
-      return restore(client, car, sections, { cluster: flags.cluster, json })
+export const importCar = apiCommand<GivenTo<'import'>>(async ({ client, flags, words: [path = ''], json }) => {
+  const car = await findFile(path)
+  const sections = await readExport(car)
+  if (sections !== null) {
+    if (flags.name !== undefined || flags.timelock !== undefined || flags['allow-partial'] || flags.private) {
+      throw usageError('an export has its own names, timelocks and visibilities: use only --cluster')
     }
-    const visibility = await privateOf(client, flags.private)
-    const bar = new ProgressBar(printable(car.path), car.size)
-    let answer: Car
-    try {
-      answer = await client.files.importCar(fileSource(car), {
-        name: (flags.name ?? car.path).replace(/\.car$/i, ''),
-        cluster: flags.cluster,
-        timelock: timelockOf(flags.timelock),
-        visibility,
-        allowPartial: flags['allow-partial'],
-        onProgress: bytes => bar.update(bytes),
-      })
-    } finally {
-      bar.end()
-    }
-    if (json) printJson(answer)
-    else for (const root of answer.roots) print(lineOf(root))
-  })
-}
+    return restore(client, car, sections, { cluster: flags.cluster, json })
+  }
+  const visibility = await privateOf(client, flags.private)
+  const bar = new ProgressBar(printable(car.path), car.size)
+  let answer: Car
+  try {
+    answer = await client.files.importCar(fileSource(car), {
+      name: (flags.name ?? car.path).replace(/\.car$/i, ''),
+      cluster: flags.cluster,
+      timelock: timelockOf(flags.timelock),
+      visibility,
+      allowPartial: flags['allow-partial'],
+      onProgress: bytes => bar.update(bytes),
+    })
+  } finally {
+    bar.end()
+  }
+  if (json) printJson(answer)
+  else for (const root of answer.roots) print(lineOf(root))
+})
 
 async function restore(
   client: HoldfastClient,

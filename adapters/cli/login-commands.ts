@@ -1,5 +1,5 @@
 import type { GivenTo } from './all-commands.ts'
-import { connect, textOf, withApi } from './api-command.ts'
+import { apiCommand, connect, textOf } from './api-command.ts'
 import { apiBase, checkedKey, keySource } from './api-settings.ts'
 import { print, printJson } from './output.ts'
 import { readPassword } from './password-input.ts'
@@ -16,20 +16,18 @@ export async function login(given: GivenTo<'login'>, env: Environment): Promise<
   print(`logged in to ${base} as ${email}`)
 }
 
-export function whoami(given: GivenTo<'whoami'>, env: Environment): Promise<void> {
-  return withApi(given, env, async ({ client, flags, settings, json }) => {
-    const account = await client.account.show()
-    const key = keySource(flags, env) ?? loginFile(env)
-    if (json) return printJson({ ...account, api: settings.base, key })
-    const lines = [
-      ['server', settings.base],
-      ['account', textOf(account, 'email')],
-      ['plan', textOf(account, 'plan')],
-      ['key', `from ${key}`],
-    ]
-    print(formatTable(lines))
-  })
-}
+export const whoami = apiCommand<GivenTo<'whoami'>>(async ({ client, flags, settings, json }, env) => {
+  const account = await client.account.show()
+  const key = keySource(flags, env) ?? loginFile(env)
+  if (json) return printJson({ ...account, api: settings.base, key })
+  const lines = [
+    ['server', settings.base],
+    ['account', textOf(account, 'email')],
+    ['plan', textOf(account, 'plan')],
+    ['key', `from ${key}`],
+  ]
+  print(formatTable(lines))
+})
 
 export async function logout(_given: GivenTo<'logout'>, env: Environment): Promise<void> {
   await forgetLogin(env)

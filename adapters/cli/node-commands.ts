@@ -3,11 +3,10 @@ import type { GivenTo } from './all-commands.ts'
 import { listOf, numberOf, textOf } from './api-command.ts'
 import { nodeTable, waitsOf } from './node-lines.ts'
 import { print, printJson } from './output.ts'
-import { pagesOf, withOwnerNode } from './owner-node.ts'
+import { ownerCommand, pagesOf } from './owner-node.ts'
 import { formatTable } from './printed-text.ts'
 import { ProgressBar } from './progress-bar.ts'
 import { sleep } from './real-time.ts'
-import type { Environment } from './settings.ts'
 
 const POLL_MS = 2_000
 
@@ -15,29 +14,25 @@ async function nodesOf(client: HoldfastClient): Promise<JsonObject[]> {
   return listOf(await client.request('GET', '/nodes'), 'nodes')
 }
 
-export function listNodes(given: GivenTo<'node list'>, env: Environment): Promise<void> {
-  return withOwnerNode(given, env, async ({ client, json }) => {
-    const nodes = await nodesOf(client)
-    if (json) for (const row of nodes) printJson(row)
-    else print(nodes.length === 0 ? 'this node runs alone' : nodeTable(nodes))
-  })
-}
+export const listNodes = ownerCommand<GivenTo<'node list'>>(async ({ client, json }) => {
+  const nodes = await nodesOf(client)
+  if (json) for (const row of nodes) printJson(row)
+  else print(nodes.length === 0 ? 'this node runs alone' : nodeTable(nodes))
+})
 
 /** Moves the content of a node to another node, and shows the progress until the node has retired. */
-export function retireNode(given: GivenTo<'node retire'>, env: Environment): Promise<void> {
-  return withOwnerNode(given, env, async ({ client, words: [id = ''], flags, json }) => {
-    await client.request('POST', `/nodes/${encodeURIComponent(id)}/retire`, { json: { to: flags.to } })
-    const now = async () => (await nodesOf(client)).findLast(one => one.id === id)
-    const found = await (flags['no-wait'] ? now() : ended(now, 'retiring', 'moving'))
-    if (json) printJson(found ?? { id })
-    else if (found?.membership === 'retired') print(`${id} has retired: it is empty and may be stopped`)
-    else print([`${id} is retiring; "holdfast node list" shows the progress`, ...waitsOf(found ?? {})].join('\n'))
-  })
-}
+export const retireNode = ownerCommand<GivenTo<'node retire'>>(async ({ client, words: [id = ''], flags, json }) => {
+  await client.request('POST', `/nodes/${encodeURIComponent(id)}/retire`, { json: { to: flags.to } })
+  const now = async () => (await nodesOf(client)).findLast(one => one.id === id)
+  const found = await (flags['no-wait'] ? now() : ended(now, 'retiring', 'moving'))
+  if (json) printJson(found ?? { id })
+  else if (found?.membership === 'retired') print(`${id} has retired: it is empty and may be stopped`)
+  else print([`${id} is retiring; "holdfast node list" shows the progress`, ...waitsOf(found ?? {})].join('\n'))
+})
 
 /** Gives up a node, and shows the progress until it is forgotten. */
-export function forgetLostNode(given: GivenTo<'node forget'>, env: Environment): Promise<void> {
-  return withOwnerNode(given, env, async ({ client, words: [id = ''], flags, json }) => {
+export const forgetLostNode = ownerCommand<GivenTo<'node forget'>>(
+  async ({ client, words: [id = ''], flags, json }) => {
     const before = (await nodesOf(client)).findLast(one => one.id === id && one.membership !== 'forgotten')
     const options = { json: { isReplaced: flags.replaced } }
     await client.request('POST', `/nodes/${encodeURIComponent(id)}/forget`, options)
@@ -47,8 +42,8 @@ export function forgetLostNode(given: GivenTo<'node forget'>, env: Environment):
     if (json) printJson(found ?? { id })
     else if (found?.membership === 'forgotten') print(`${id} is forgotten; "holdfast node lost" lists what nobody has`)
     else print(`${id} is being forgotten; "holdfast node list" shows the progress`)
-  })
-}
+  },
+)
 
 /** Has other nodes copy what nodes have that stay away. */
 export function confirmNodesAway(given: GivenTo<'node away'>, env: Environment): Promise<void> {
@@ -60,13 +55,11 @@ export function confirmNodesAway(given: GivenTo<'node away'>, env: Environment):
 }
 
 /** Lets records be private in a database of an earlier version. */
-export function enablePrivate(given: GivenTo<'visibility enable'>, env: Environment): Promise<void> {
-  return withOwnerNode(given, env, async ({ client, json }) => {
-    const enabled = await client.request('POST', '/visibility')
-    if (json) printJson(enabled)
-    else print('records may be private; earlier versions refuse this database from now on')
-  })
-}
+export const enablePrivate = ownerCommand<GivenTo<'visibility enable'>>(async ({ client, json }) => {
+  const enabled = await client.request('POST', '/visibility')
+  if (json) printJson(enabled)
+  else print('records may be private; earlier versions refuse this database from now on')
+})
 
 /** Shows the progress of a node until it has another membership. Returns the node as it is then. */
 async function ended(
@@ -90,17 +83,13 @@ async function ended(
   return node
 }
 
-export function listLost(given: GivenTo<'node lost'>, env: Environment): Promise<void> {
-  return withOwnerNode(given, env, async ({ client, flags, json }) => {
-    let isFirst = true
-    for await (const rows of pagesOf(client, '/lost', 'records', { account: flags.account, limit: '1000' })) {
-      const cells = rows.map(row =>
-        ['account', 'status', 'node', 'cid', 'name', 'reason'].map(name => textOf(row, name)),
-      )
-      if (json) for (const row of rows) printJson(row)
-      else if (rows.length === 0 && isFirst) print('no content was lost with a node')
-      else print(formatTable(isFirst ? [['ACCOUNT', 'STATUS', 'NODE', 'CID', 'NAME', 'REASON'], ...cells] : cells))
-      isFirst = false
-    }
-  })
-}
+export const listLost = ownerCommand<GivenTo<'node lost'>>(async ({ client, flags, json }) => {
+  let isFirst = true
+  for await (const rows of pagesOf(client, '/lost', 'records', { account: flags.account, limit: '1000' })) {
+    const cells = rows.map(row => ['account', 'status', 'node', 'cid', 'name', 'reason'].map(name => textOf(row, name)))
+    if (json) for (const row of rows) printJson(row)
+    else if (rows.length === 0 && isFirst) print('no content was lost with a node')
+    else print(formatTable(isFirst ? [['ACCOUNT', 'STATUS', 'NODE', 'CID', 'NAME', 'REASON'], ...cells] : cells))
+    isFirst = false
+  }
+})

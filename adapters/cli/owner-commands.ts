@@ -4,69 +4,60 @@ import { accountTable } from './account-lines.ts'
 import type { GivenTo } from './all-commands.ts'
 import { listOf, numberOf, objectIn, textOf } from './api-command.ts'
 import { print, printJson } from './output.ts'
-import { followed, withOwnerNode } from './owner-node.ts'
+import { followed, ownerCommand } from './owner-node.ts'
 import { countOf, formatBytes, formatTable, printable } from './printed-text.ts'
 import { ProgressBar } from './progress-bar.ts'
-import type { Environment } from './settings.ts'
 
-export function stats(given: GivenTo<'stats'>, env: Environment): Promise<void> {
-  return withOwnerNode(given, env, async ({ client, json }) => {
-    const answer = await client.request('GET', '/stats')
-    if (json) printJson(answer)
-    else print(formatTable(statsLines(answer)))
-  })
-}
+export const stats = ownerCommand<GivenTo<'stats'>>(async ({ client, json }) => {
+  const answer = await client.request('GET', '/stats')
+  if (json) printJson(answer)
+  else print(formatTable(statsLines(answer)))
+})
 
-export function collect(given: GivenTo<'gc'>, env: Environment): Promise<void> {
-  return withOwnerNode(given, env, async ({ client, flags, json }) => {
-    const options = { graceSeconds: flags.grace, endUndo: flags['end-undo'] || undefined }
-    // No idle limit, because the server answers only after the collection has ended.
-    const freed = await client.request('POST', '/gc', { json: options, idleMs: 0 })
-    if (json) {
-      printJson(freed)
-      return
+export const collect = ownerCommand<GivenTo<'gc'>>(async ({ client, flags, json }) => {
+  const options = { graceSeconds: flags.grace, endUndo: flags['end-undo'] || undefined }
+  // No idle limit, because the server answers only after the collection has ended.
+  const freed = await client.request('POST', '/gc', { json: options, idleMs: 0 })
+  if (json) {
+    printJson(freed)
+    return
+  }
+  print(`freed ${amount(freed)} of ${countOf(numberOf(freed, 'roots') ?? 0, 'root')}`)
+  const kept = numberOf(freed, 'keptBytes') ?? 0
+  if (kept > 0) print(`undo periods keep ${formatBytes(kept)}: holdfast gc --end-undo ends them`)
+})
+
+export const verify = ownerCommand<GivenTo<'verify'>>(async ({ client, json }) => {
+  const { bytes } = objectIn(objectIn(await client.request('GET', '/stats'), 'blocks'), 'durable')
+  const bar = new ProgressBar('checking', typeof bytes === 'number' ? bytes : null)
+  const checked = followed(client, '/verify', undefined, done => bar.update(done))
+  const outcome = await checked.finally(() => bar.end())
+  const damaged = listOf(outcome, 'damaged')
+  const count = numberOf(outcome, 'damagedBlocks') ?? damaged.length
+  if (json) {
+    printJson(outcome)
+  } else {
+    for (const block of damaged) {
+      const roots = Array.isArray(block.roots) ? block.roots.join(', ') : ''
+      print(printable(`${textOf(block, 'cid')}  ${textOf(block, 'reason')}; needed by ${roots || 'nothing'}`))
     }
-    print(`freed ${amount(freed)} of ${countOf(numberOf(freed, 'roots') ?? 0, 'root')}`)
-    const kept = numberOf(freed, 'keptBytes') ?? 0
-    if (kept > 0) print(`undo periods keep ${formatBytes(kept)}: holdfast gc --end-undo ends them`)
-  })
-}
+    if (count > damaged.length) print(`and ${count - damaged.length} more`)
+    print(`checked ${amount(outcome)}, ${count} damaged`)
+  }
+  if (count > 0) throw new HoldfastError('BLOCK_DAMAGED', `damage in ${countOf(count, 'block')}`)
+})
 
-export function verify(given: GivenTo<'verify'>, env: Environment): Promise<void> {
-  return withOwnerNode(given, env, async ({ client, json }) => {
-    const { bytes } = objectIn(objectIn(await client.request('GET', '/stats'), 'blocks'), 'durable')
-    const bar = new ProgressBar('checking', typeof bytes === 'number' ? bytes : null)
-    const checked = followed(client, '/verify', undefined, done => bar.update(done))
-    const outcome = await checked.finally(() => bar.end())
-    const damaged = listOf(outcome, 'damaged')
-    const count = numberOf(outcome, 'damagedBlocks') ?? damaged.length
-    if (json) {
-      printJson(outcome)
-    } else {
-      for (const block of damaged) {
-        const roots = Array.isArray(block.roots) ? block.roots.join(', ') : ''
-        print(printable(`${textOf(block, 'cid')}  ${textOf(block, 'reason')}; needed by ${roots || 'nothing'}`))
-      }
-      if (count > damaged.length) print(`and ${count - damaged.length} more`)
-      print(`checked ${amount(outcome)}, ${count} damaged`)
-    }
-    if (count > 0) throw new HoldfastError('BLOCK_DAMAGED', `damage in ${countOf(count, 'block')}`)
-  })
-}
-
-export function accounts(given: GivenTo<'accounts'>, env: Environment): Promise<void> {
-  return withOwnerNode(given, env, async ({ client, json }) => {
-    let seen = 0
-    for (let page = 1; ; page++) {
-      const answer = await client.request('GET', '/accounts', { query: { page: String(page) } })
-      const rows = listOf(answer, 'accounts')
-      if (json) for (const row of rows) printJson(row)
-      else if (rows.length > 0) print(accountTable(rows, { withHeader: page === 1 }))
-      seen += rows.length
-      if (rows.length === 0 || seen >= (numberOf(answer, 'total') ?? 0)) return
-    }
-  })
-}
+export const accounts = ownerCommand<GivenTo<'accounts'>>(async ({ client, json }) => {
+  let seen = 0
+  for (let page = 1; ; page++) {
+    const answer = await client.request('GET', '/accounts', { query: { page: String(page) } })
+    const rows = listOf(answer, 'accounts')
+    if (json) for (const row of rows) printJson(row)
+    else if (rows.length > 0) print(accountTable(rows, { withHeader: page === 1 }))
+    seen += rows.length
+    if (rows.length === 0 || seen >= (numberOf(answer, 'total') ?? 0)) return
+  }
+})
 
 function statsLines(answer: JsonObject): string[][] {
   const pins = objectIn(answer, 'pins')

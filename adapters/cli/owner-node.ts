@@ -19,26 +19,26 @@ export interface OwnerAccess {
   json: boolean
 }
 
-/** Runs an owner's command on the node that the arguments name. */
-export async function withOwnerNode<G extends { flags: Flags<typeof OWNER_FLAGS> }>(
-  given: G,
-  env: Environment,
+/** Returns an owner's command, for the node that the arguments name. */
+export function ownerCommand<G extends { flags: Flags<typeof OWNER_FLAGS> }>(
   work: (work: G & OwnerAccess) => Promise<void>,
-): Promise<void> {
-  endWithReader()
-  const { flags } = given
-  const { json } = flags
-  if (flags['data-dir'] === undefined) {
-    if (flags.config !== undefined) throw usageError('--config requires --data-dir')
-    const client = connect(ownerBase(readApiSettings(flags, env)), { fetch: await patientFetch() })
-    return work({ ...given, client, engine: null, json })
-  }
-  if (flags.api !== undefined || flags.key !== undefined) throw usageError('--data-dir excludes --api and --key')
-  const engine = await openDirectory(flags, env)
-  try {
-    await work({ ...given, client: clientOf(engine), engine, json })
-  } finally {
-    await engine.stop()
+): (given: G, env: Environment) => Promise<void> {
+  return async (given, env) => {
+    endWithReader()
+    const { flags } = given
+    const { json } = flags
+    if (flags['data-dir'] === undefined) {
+      if (flags.config !== undefined) throw usageError('--config requires --data-dir')
+      const client = connect(ownerBase(readApiSettings(flags, env)), { fetch: await patientFetch() })
+      return work({ ...given, client, engine: null, json })
+    }
+    if (flags.api !== undefined || flags.key !== undefined) throw usageError('--data-dir excludes --api and --key')
+    const engine = await openDirectory(flags, env)
+    try {
+      await work({ ...given, client: clientOf(engine), engine, json })
+    } finally {
+      await engine.stop()
+    }
   }
 }
 

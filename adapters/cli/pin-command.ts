@@ -1,24 +1,21 @@
 import type { HoldfastClient, Pin, Status } from '../client/index.ts'
 import type { GivenTo } from './all-commands.ts'
-import { withApi } from './api-command.ts'
+import { apiCommand } from './api-command.ts'
 import { givenCid, timelockOf } from './content-words.ts'
 import { print, printJson } from './output.ts'
 import { privateOf } from './private-content.ts'
 import { ProgressBar } from './progress-bar.ts'
-import type { Environment } from './settings.ts'
 
-export function pin(given: GivenTo<'pin'>, env: Environment): Promise<void> {
-  return withApi(given, env, async ({ client, flags, words: [word = ''], json }) => {
-    const origins = flags.origin.length === 0 ? undefined : flags.origin
-    const { name, cluster } = flags
-    const timelock = timelockOf(flags.timelock)
-    const visibility = await privateOf(client, flags.private)
-    let answer: Pin | Status = await client.pins.add(givenCid(word), { name, cluster, timelock, visibility, origins })
-    if (flags.wait) answer = await untilPinned(client, answer)
-    if (json) printJson(answer)
-    else print(`${answer.cid}  ${answer.status ?? 'pinned'}`)
-  })
-}
+export const pin = apiCommand<GivenTo<'pin'>>(async ({ client, flags, words: [word = ''], json }) => {
+  const origins = flags.origin.length === 0 ? undefined : flags.origin
+  const { name, cluster } = flags
+  const timelock = timelockOf(flags.timelock)
+  const visibility = await privateOf(client, flags.private)
+  let answer: Pin | Status = await client.pins.add(givenCid(word), { name, cluster, timelock, visibility, origins })
+  if (flags.wait) answer = await untilPinned(client, answer)
+  if (json) printJson(answer)
+  else print(`${answer.cid}  ${answer.status ?? 'pinned'}`)
+})
 
 async function untilPinned(client: HoldfastClient, pin: Pin): Promise<Pin | Status> {
   const bar = new ProgressBar(`fetching ${pin.cid}`, null)

@@ -1,26 +1,21 @@
 import type { Status } from '../client/index.ts'
 import type { GivenTo } from './all-commands.ts'
-import { listOf, numberOf, textOf, withApi } from './api-command.ts'
+import { apiCommand, listOf, numberOf, textOf } from './api-command.ts'
 import { givenCid } from './content-words.ts'
 import { print, printJson } from './output.ts'
 import { countOf, formatBytes, formatTable } from './printed-text.ts'
-import type { Environment } from './settings.ts'
 
-export function status(given: GivenTo<'status'>, env: Environment): Promise<void> {
-  return withApi(given, env, async ({ client, flags, words: [word = ''], json }) => {
-    const answer = await client.pins.status(givenCid(word), { cluster: flags.cluster })
-    if (json) printJson(answer)
-    else print(formatTable(linesOf(answer).filter(([, value]) => value !== '')))
-  })
-}
+export const status = apiCommand<GivenTo<'status'>>(async ({ client, flags, words: [word = ''], json }) => {
+  const answer = await client.pins.status(givenCid(word), { cluster: flags.cluster })
+  if (json) printJson(answer)
+  else print(formatTable(linesOf(answer).filter(([, value]) => value !== '')))
+})
 
-export function remove(given: GivenTo<'rm'>, env: Environment): Promise<void> {
-  return withApi(given, env, async ({ client, flags, words: [word = ''], json }) => {
-    const answer = await client.pins.remove(givenCid(word), { cluster: flags.cluster })
-    if (json) printJson(answer)
-    else print(`${answer.cid}  removed`)
-  })
-}
+export const remove = apiCommand<GivenTo<'rm'>>(async ({ client, flags, words: [word = ''], json }) => {
+  const answer = await client.pins.remove(givenCid(word), { cluster: flags.cluster })
+  if (json) printJson(answer)
+  else print(`${answer.cid}  removed`)
+})
 
 function linesOf(answer: Status): [label: string, value: string][] {
   const text = (name: string): string => textOf(answer, name)

@@ -3,45 +3,42 @@ import type { JsonObject } from '../client/index.ts'
 import type { GivenTo } from './all-commands.ts'
 import { textOf } from './api-command.ts'
 import { print, printJson } from './output.ts'
-import { pagesOf, withOwnerNode } from './owner-node.ts'
+import { ownerCommand, pagesOf } from './owner-node.ts'
 import { formatTable } from './printed-text.ts'
-import type { Environment } from './settings.ts'
 
-export function addTakedown(given: GivenTo<'takedown add'>, env: Environment): Promise<void> {
-  return withOwnerNode(given, env, async ({ client, flags, words: [target = ''], json }) => {
+export const addTakedown = ownerCommand<GivenTo<'takedown add'>>(
+  async ({ client, flags, words: [target = ''], json }) => {
     const takedown = { ...readTarget(target), reason: flags.reason, status: flags.status }
     const taken = await client.request('POST', '/takedowns', { json: takedown })
     if (json) printJson(taken)
     else print(withPending(`${placeOf(taken)} is now blocked with ${textOf(taken, 'status')}`, taken))
-  })
-}
+  },
+)
 
-export function removeTakedown(given: GivenTo<'takedown remove'>, env: Environment): Promise<void> {
-  return withOwnerNode(given, env, async ({ client, words: [target = ''], json }) => {
+export const removeTakedown = ownerCommand<GivenTo<'takedown remove'>>(
+  async ({ client, words: [target = ''], json }) => {
     const { cid, path } = readTarget(target)
     const options = { query: { path: path || undefined } }
     const lifted = await client.request('DELETE', `/takedowns/${encodeURIComponent(cid)}`, options)
     if (json) printJson(lifted)
     else print(withPending(`${target} is no longer blocked`, lifted))
-  })
-}
+  },
+)
 
-export function listTakedowns(given: GivenTo<'takedown list'>, env: Environment): Promise<void> {
-  return withOwnerNode(given, env, async ({ client, json }) => {
-    let isFirst = true
-    for await (const rows of pagesOf(client, '/takedowns', 'takedowns')) {
-      const cells = rows.map(row => [
-        textOf(row, 'at').slice(0, 10),
-        textOf(row, 'status'),
-        placeOf(row),
-        textOf(row, 'reason'),
-      ])
-      if (json) for (const row of rows) printJson(row)
-      else print(formatTable(isFirst ? [['SINCE', 'STATUS', 'CONTENT', 'REASON'], ...cells] : cells))
-      isFirst = false
-    }
-  })
-}
+export const listTakedowns = ownerCommand<GivenTo<'takedown list'>>(async ({ client, json }) => {
+  let isFirst = true
+  for await (const rows of pagesOf(client, '/takedowns', 'takedowns')) {
+    const cells = rows.map(row => [
+      textOf(row, 'at').slice(0, 10),
+      textOf(row, 'status'),
+      placeOf(row),
+      textOf(row, 'reason'),
+    ])
+    if (json) for (const row of rows) printJson(row)
+    else print(formatTable(isFirst ? [['SINCE', 'STATUS', 'CONTENT', 'REASON'], ...cells] : cells))
+    isFirst = false
+  }
+})
 
 /** Adds the nodes and threads that may not have noticed a change. */
 function withPending(text: string, { pending = [] }: JsonObject): string {

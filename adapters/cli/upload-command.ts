@@ -1,7 +1,7 @@
 import { HoldfastError, isHoldfastError } from '../../src/domain/errors.ts'
 import type { Cluster, Directory, HoldfastClient, Upload } from '../client/index.ts'
 import type { GivenTo } from './all-commands.ts'
-import { withApi } from './api-command.ts'
+import { apiCommand } from './api-command.ts'
 import { missingFlag, usageError } from './arguments.ts'
 import { timelockOf } from './content-words.ts'
 import { describeError } from './failure.ts'
@@ -11,7 +11,6 @@ import { print, printJson, terminalColumns } from './output.ts'
 import { countOf, printable } from './printed-text.ts'
 import { privateOf } from './private-content.ts'
 import { ProgressBar } from './progress-bar.ts'
-import type { Environment } from './settings.ts'
 
 /** Path that stands for standard input. A file of this name is `./-`. */
 const STANDARD_INPUT = '-'
@@ -19,41 +18,39 @@ const STANDARD_INPUT = '-'
 const MOST_NAMES = 10
 
 /** Uploads every path separately, and standard input for the path `-`. If an upload fails, the others continue. */
-export function upload(given: GivenTo<'upload'>, env: Environment): Promise<void> {
-  return withApi(given, env, async ({ client, flags, words: paths, json }) => {
-    const meta = metaFlag(flags.meta)
-    if (paths.length > 1 && flags.name !== undefined) throw usageError('--name requires a single upload')
-    const linkOf = links(client)
-    const reading = {
-      followLinks: flags['follow-symlinks'],
-      preserveMode: flags['preserve-mode'],
-      preserveMtime: flags['preserve-mtime'],
+export const upload = apiCommand<GivenTo<'upload'>>(async ({ client, flags, words: paths, json }) => {
+  const meta = metaFlag(flags.meta)
+  if (paths.length > 1 && flags.name !== undefined) throw usageError('--name requires a single upload')
+  const linkOf = links(client)
+  const reading = {
+    followLinks: flags['follow-symlinks'],
+    preserveMode: flags['preserve-mode'],
+    preserveMtime: flags['preserve-mtime'],
+  }
+  let failed = 0
+  let incomplete = 0
+  for (const path of paths) {
+    try {
+      const content = path === STANDARD_INPUT ? null : await readLocalContent(path, reading)
+      const leftOut = content?.leftOut ?? []
+      if (!json) reportSkipped(path, leftOut)
+      const answer = await uploadContent(client, content, flags, meta)
+      const isTerminal = terminalColumns() !== null
+      const url = json || isTerminal ? await linkOf(answer) : null
+      const way = answer.visibility === 'private' ? `private: holdfast get ${answer.cid}` : url
+      if (json) printJson({ path, ...answer, url, ...(content?.isDirectory && { leftOut }) })
+      else print(`${answer.cid}  ${printable(path)}${isTerminal && way !== null ? `\n  ${way}` : ''}`)
+      if (leftOut.some(({ what }) => what !== 'an empty directory')) incomplete += 1
+    } catch (error) {
+      if (!isHoldfastError(error) || paths.length === 1) throw error
+      failed += 1
+      console.error(`holdfast: ${printable(path)}: ${describeError(error)}`)
+      if (json) printJson({ path, error: describeError(error) })
     }
-    let failed = 0
-    let incomplete = 0
-    for (const path of paths) {
-      try {
-        const content = path === STANDARD_INPUT ? null : await readLocalContent(path, reading)
-        const leftOut = content?.leftOut ?? []
-        if (!json) reportSkipped(path, leftOut)
-        const answer = await uploadContent(client, content, flags, meta)
-        const isTerminal = terminalColumns() !== null
-        const url = json || isTerminal ? await linkOf(answer) : null
-        const way = answer.visibility === 'private' ? `private: holdfast get ${answer.cid}` : url
-        if (json) printJson({ path, ...answer, url, ...(content?.isDirectory && { leftOut }) })
-        else print(`${answer.cid}  ${printable(path)}${isTerminal && way !== null ? `\n  ${way}` : ''}`)
-        if (leftOut.some(({ what }) => what !== 'an empty directory')) incomplete += 1
-      } catch (error) {
-        if (!isHoldfastError(error) || paths.length === 1) throw error
-        failed += 1
-        console.error(`holdfast: ${printable(path)}: ${describeError(error)}`)
-        if (json) printJson({ path, error: describeError(error) })
-      }
-    }
-    if (failed > 0) throw new HoldfastError('UNAVAILABLE', `${failed} of ${paths.length} uploads failed`)
-    if (incomplete > 0) throw incompleteUpload(incomplete)
-  })
-}
+  }
+  if (failed > 0) throw new HoldfastError('UNAVAILABLE', `${failed} of ${paths.length} uploads failed`)
+  if (incomplete > 0) throw incompleteUpload(incomplete)
+})
 
 async function uploadContent(
   client: HoldfastClient,

@@ -1,42 +1,33 @@
 import type { GivenTo } from './all-commands.ts'
-import { listOf, textOf, withApi } from './api-command.ts'
+import { apiCommand, listOf, textOf } from './api-command.ts'
 import { print, printJson } from './output.ts'
 import { formatTable } from './printed-text.ts'
-import type { Environment } from './settings.ts'
 
-export function addWebhook(given: GivenTo<'webhook add'>, env: Environment): Promise<void> {
-  return withApi(given, env, async ({ client, words: [url = ''], json }) => {
-    const made = await client.request('POST', '/webhooks', { json: { url } })
-    if (json) printJson(made)
-    else print(`${textOf(made, 'id')}  ${textOf(made, 'url')}\nsecret, shown this once: ${textOf(made, 'secret')}`)
-  })
-}
+export const addWebhook = apiCommand<GivenTo<'webhook add'>>(async ({ client, words: [url = ''], json }) => {
+  const made = await client.request('POST', '/webhooks', { json: { url } })
+  if (json) printJson(made)
+  else print(`${textOf(made, 'id')}  ${textOf(made, 'url')}\nsecret, shown this once: ${textOf(made, 'secret')}`)
+})
 
-export function listWebhooks(given: GivenTo<'webhook list'>, env: Environment): Promise<void> {
-  return withApi(given, env, async ({ client, json }) => {
-    const rows = listOf(await client.request('GET', '/webhooks'), 'webhooks')
-    const columns = ['id', 'createdAt', 'waiting', 'dropped', 'url']
-    const cells = rows.map(row => columns.map(name => textOf(row, name)))
-    if (json) for (const row of rows) printJson(row)
-    else print(formatTable([['ID', 'SINCE', 'WAITING', 'DROPPED', 'URL'], ...cells], new Set([2, 3])))
-  })
-}
+export const listWebhooks = apiCommand<GivenTo<'webhook list'>>(async ({ client, json }) => {
+  const rows = listOf(await client.request('GET', '/webhooks'), 'webhooks')
+  const columns = ['id', 'createdAt', 'waiting', 'dropped', 'url']
+  const cells = rows.map(row => columns.map(name => textOf(row, name)))
+  if (json) for (const row of rows) printJson(row)
+  else print(formatTable([['ID', 'SINCE', 'WAITING', 'DROPPED', 'URL'], ...cells], new Set([2, 3])))
+})
 
-export function webhookLog(given: GivenTo<'webhook log'>, env: Environment): Promise<void> {
-  return withApi(given, env, async ({ client, words: [id = ''], json }) => {
-    const path = `/webhooks/${encodeURIComponent(id)}/deliveries`
-    const rows = listOf(await client.request('GET', path), 'deliveries')
-    const columns = ['at', 'event', 'state', 'attempts', 'uploadId', 'lastError']
-    const cells = rows.map(row => columns.map(name => textOf(row, name)))
-    if (json) for (const row of rows) printJson(row)
-    else print(formatTable([['AT', 'EVENT', 'STATE', 'ATTEMPTS', 'UPLOAD', 'LAST ERROR'], ...cells], new Set([3])))
-  })
-}
+export const webhookLog = apiCommand<GivenTo<'webhook log'>>(async ({ client, words: [id = ''], json }) => {
+  const path = `/webhooks/${encodeURIComponent(id)}/deliveries`
+  const rows = listOf(await client.request('GET', path), 'deliveries')
+  const columns = ['at', 'event', 'state', 'attempts', 'uploadId', 'lastError']
+  const cells = rows.map(row => columns.map(name => textOf(row, name)))
+  if (json) for (const row of rows) printJson(row)
+  else print(formatTable([['AT', 'EVENT', 'STATE', 'ATTEMPTS', 'UPLOAD', 'LAST ERROR'], ...cells], new Set([3])))
+})
 
-export function removeWebhook(given: GivenTo<'webhook remove'>, env: Environment): Promise<void> {
-  return withApi(given, env, async ({ client, words: [id = ''], json }) => {
-    const answer = await client.request('DELETE', `/webhooks/${encodeURIComponent(id)}`)
-    if (json) printJson(answer)
-    else print(`${id}  removed`)
-  })
-}
+export const removeWebhook = apiCommand<GivenTo<'webhook remove'>>(async ({ client, words: [id = ''], json }) => {
+  const answer = await client.request('DELETE', `/webhooks/${encodeURIComponent(id)}`)
+  if (json) printJson(answer)
+  else print(`${id}  removed`)
+})
