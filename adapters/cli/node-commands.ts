@@ -46,13 +46,11 @@ export const forgetLostNode = ownerCommand<GivenTo<'node forget'>>(
 )
 
 /** Has other nodes copy what nodes have that stay away. */
-export function confirmNodesAway(given: GivenTo<'node away'>, env: Environment): Promise<void> {
-  return withOwnerNode(given, env, async ({ client, words, json }) => {
-    const noted = await client.request('POST', '/nodes/away', { json: { nodes: words } })
-    if (json) printJson(noted)
-    else print('other nodes copy what these nodes have; "holdfast node list" shows the progress')
-  })
-}
+export const confirmNodesAway = ownerCommand<GivenTo<'node away'>>(async ({ client, words, json }) => {
+  const noted = await client.request('POST', '/nodes/away', { json: { nodes: words } })
+  if (json) printJson(noted)
+  else print('other nodes copy what these nodes have; "holdfast node list" shows the progress')
+})
 
 /** Lets records be private in a database of an earlier version. */
 export const enablePrivate = ownerCommand<GivenTo<'visibility enable'>>(async ({ client, json }) => {
