@@ -1,7 +1,8 @@
 import { turnSpent } from '../../concurrency/turns.ts'
 import { HoldfastError } from '../../domain/errors.ts'
-import type { Database, Statement } from '../../storage/database.ts'
+import type { Database } from '../../storage/database.ts'
 import { rowsOfTurn } from '../../storage/rows-of-turn.ts'
+import { WithStatements } from '../../storage/with-statements.ts'
 import type { AccountUsage, RecordRow } from '../records.ts'
 
 type CountedRecord = Pick<RecordRow, 'accountId' | 'id' | 'createdAt' | 'multihash' | 'codec'>
@@ -22,17 +23,35 @@ const THROUGH = -1
  * The position is a row of a temporary table, so a rollback also resets the position. The caller runs each method in a
  * transaction.
  */
-export class AccountRecount {
-  readonly #place: Statement<[number], Place>
-  readonly #drop: Statement<[], unknown>
-  readonly #begin: Statement<[number, number], unknown>
-  readonly #records: Statement<[string, number, string, number], { createdAt: number; id: string; expires: 0 | 1 }>
-  readonly #addRecords: Statement<[number, string, number, number, number], unknown>
-  readonly #nextDag: Statement<[string, Uint8Array, number], { multihash: Uint8Array; codec: number }>
-  readonly #chargeOf: Statement<[string, Uint8Array, number], { charge: number }>
-  readonly #addDags: Statement<[Uint8Array, number, number, number], unknown>
-  readonly #changed: Statement<[number, number, number, number, string], unknown>
-  readonly #dagChanged: Statement<[number, number, Uint8Array, number], unknown>
+export class AccountRecount extends WithStatements {
+  readonly #place = this.db.prepare<[number], Place>(`
+    SELECT created_at AS createdAt, record_id AS recordId, multihash, codec, pins, expiring_pins AS expiringPins,
+      stored_bytes AS storedBytes
+    FROM recounts WHERE count = ?`)
+  readonly #drop = this.db.prepare<[]>('DELETE FROM recounts')
+  readonly #begin = this.db.prepare<[number, number]>(`INSERT INTO recounts VALUES (?, ?, '', x'', -1, 0, 0, 0)`)
+  readonly #records = this.db.prepare<
+    [string, number, string, number],
+    { createdAt: number; id: string; expires: 0 | 1 }
+  >(`
+    SELECT created_at AS createdAt, id, expires_at IS NOT NULL AS expires FROM records INDEXED BY records_by_account
+    WHERE account_id = ? AND (created_at, id) < (?, ?) ORDER BY created_at DESC, id DESC LIMIT ?`)
+  readonly #addRecords = this.db.prepare<[number, string, number, number, number]>(`
+    UPDATE recounts SET created_at = ?, record_id = ?, pins = pins + ?, expiring_pins = expiring_pins + ?
+    WHERE count = ?`)
+  readonly #nextDag = this.db.prepare<[string, Uint8Array, number], { multihash: Uint8Array; codec: number }>(`
+    SELECT multihash, codec FROM records INDEXED BY records_identical
+    WHERE account_id = ? AND (multihash, codec) > (?, ?) ORDER BY multihash, codec LIMIT 1`)
+  readonly #chargeOf = this.db.prepare<[string, Uint8Array, number], { charge: number }>(`
+    SELECT charge FROM records INDEXED BY records_identical
+    WHERE account_id = ? AND multihash = ? AND codec = ? AND (root_id IS NULL) = 0 LIMIT 1`)
+  readonly #addDags = this.db.prepare<[Uint8Array, number, number, number]>(`
+    UPDATE recounts SET multihash = ?, codec = ?, stored_bytes = stored_bytes + ? WHERE count = ?`)
+  readonly #changed = this.db.prepare<[number, number, number, number, string]>(`
+    UPDATE recounts SET pins = pins + ?, expiring_pins = expiring_pins + ?
+    WHERE count = ? AND (created_at, record_id) <= (?, ?)`)
+  readonly #dagChanged = this.db.prepare<[number, number, Uint8Array, number]>(`
+    UPDATE recounts SET stored_bytes = stored_bytes + ? WHERE count = ? AND (multihash, codec) >= (?, ?)`)
   #accountId: string | null = null
   /** Distinguishes the row of the current count from the row of an earlier count, which a rollback can restore. */
   #count = 0
@@ -42,31 +61,7 @@ export class AccountRecount {
       CREATE TEMP TABLE IF NOT EXISTS recounts (
         count INTEGER PRIMARY KEY, created_at INTEGER, record_id TEXT, multihash BLOB, codec INTEGER,
         pins INTEGER, expiring_pins INTEGER, stored_bytes INTEGER) STRICT, WITHOUT ROWID`).run()
-    this.#place = db.prepare(`
-      SELECT created_at AS createdAt, record_id AS recordId, multihash, codec, pins, expiring_pins AS expiringPins,
-        stored_bytes AS storedBytes
-      FROM recounts WHERE count = ?`)
-    this.#drop = db.prepare('DELETE FROM recounts')
-    this.#begin = db.prepare(`INSERT INTO recounts VALUES (?, ?, '', x'', -1, 0, 0, 0)`)
-    this.#records = db.prepare(`
-      SELECT created_at AS createdAt, id, expires_at IS NOT NULL AS expires FROM records INDEXED BY records_by_account
-      WHERE account_id = ? AND (created_at, id) < (?, ?) ORDER BY created_at DESC, id DESC LIMIT ?`)
-    this.#addRecords = db.prepare(`
-      UPDATE recounts SET created_at = ?, record_id = ?, pins = pins + ?, expiring_pins = expiring_pins + ?
-      WHERE count = ?`)
-    this.#nextDag = db.prepare(`
-      SELECT multihash, codec FROM records INDEXED BY records_identical
-      WHERE account_id = ? AND (multihash, codec) > (?, ?) ORDER BY multihash, codec LIMIT 1`)
-    this.#chargeOf = db.prepare(`
-      SELECT charge FROM records INDEXED BY records_identical
-      WHERE account_id = ? AND multihash = ? AND codec = ? AND (root_id IS NULL) = 0 LIMIT 1`)
-    this.#addDags = db.prepare(`
-      UPDATE recounts SET multihash = ?, codec = ?, stored_bytes = stored_bytes + ? WHERE count = ?`)
-    this.#changed = db.prepare(`
-      UPDATE recounts SET pins = pins + ?, expiring_pins = expiring_pins + ?
-      WHERE count = ? AND (created_at, record_id) <= (?, ?)`)
-    this.#dagChanged = db.prepare(`
-      UPDATE recounts SET stored_bytes = stored_bytes + ? WHERE count = ? AND (multihash, codec) >= (?, ?)`)
+    super(db)
   }
 
   /** Adds a change of usage. The caller reports each change of a record after writing it. */
