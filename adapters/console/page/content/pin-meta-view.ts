@@ -1,10 +1,8 @@
 import { useState } from 'preact/hooks'
 import { html } from '../markup.ts'
 import { useSession } from '../session.ts'
+import { Form } from '../widgets/action-form.ts'
 import { Card } from '../widgets/card.ts'
-import { FieldProblem, submitting } from '../widgets/field.ts'
-import { notify } from '../widgets/notices.ts'
-import { useAction } from '../widgets/use-load.ts'
 
 type Row = readonly [key: string, value: string]
 
@@ -19,15 +17,12 @@ export function PinMeta({
 }) {
   const { client } = useSession()
   const [rows, setRows] = useState<readonly Row[]>(Object.entries(meta))
-  const { run, isBusy, error } = useAction()
   const isChanged = JSON.stringify(rows) !== JSON.stringify(Object.entries(meta))
-  const submit = submitting(async () => {
+  const save = async (): Promise<void> => {
     const given = Object.fromEntries(rows.filter(([key]) => key.trim() !== ''))
-    if (!(await run(() => client.pins.rename(uploadId, undefined, { meta: given })))) return
+    await client.pins.rename(uploadId, undefined, { meta: given })
     setRows(Object.entries(given))
-    notify({ text: 'Metadata saved' })
-    onDone()
-  })
+  }
   const change = (at: number, row: Row): void => setRows(rows.map((one, i) => (i === at ? row : one)))
   const input = (at: number, which: 0 | 1, label: string) => {
     const typed = (event: InputEvent & { currentTarget: HTMLInputElement }): void => {
@@ -36,8 +31,9 @@ export function PinMeta({
     }
     return html`<input aria-label=${`${label} ${at + 1}`} placeholder=${label} value=${rows[at]?.[which]} onInput=${typed} />`
   }
+  const more = html`<button type="button" onClick=${() => setRows([...rows, ['', '']])}>Add a line</button>`
   return html`<${Card} title="Metadata">
-    <form onSubmit=${submit}>
+    <${Form} label="Save" isReady=${isChanged} act=${save} said="Metadata saved" onDone=${onDone} before=${more}>
       ${rows.length === 0 && html`<p class="quiet">No metadata.</p>`}
       ${rows.map(
         (_, at) => html`<div class="meta-row" key=${at}>
@@ -46,11 +42,6 @@ export function PinMeta({
             onClick=${() => setRows(rows.filter((_, i) => i !== at))}>✕</button>
         </div>`,
       )}
-      <${FieldProblem} text=${error} />
-      <div class="buttons">
-        <button type="button" onClick=${() => setRows([...rows, ['', '']])}>Add a line</button>
-        ${isChanged && html`<button class="primary" disabled=${isBusy}>Save</button>`}
-      </div>
-    </form>
+    </${Form}>
   </${Card}>`
 }

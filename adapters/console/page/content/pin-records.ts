@@ -3,12 +3,11 @@ import { shownText } from '../../../../src/domain/byte-text.ts'
 import type { ListedUpload, Status } from '../../../client/index.ts'
 import { html } from '../markup.ts'
 import { useSession } from '../session.ts'
+import { Form } from '../widgets/action-form.ts'
 import { Card } from '../widgets/card.ts'
-import { InputField, submitting } from '../widgets/field.ts'
-import { notify } from '../widgets/notices.ts'
+import { InputField } from '../widgets/field.ts'
 import { formatInstant, instantIn, localInput } from '../widgets/shown-values.ts'
 import { table } from '../widgets/table.ts'
-import { useAction } from '../widgets/use-load.ts'
 import { useNow } from '../widgets/use-now.ts'
 
 const MONTH_MS = 30 * 86_400_000
@@ -26,18 +25,14 @@ export function PinRecords({
   const { client, user } = useSession()
   const now = useNow()
   const [ends, setEnds] = useState('')
-  const { run, isBusy, error } = useAction()
   const { cid, clusterId, name } = status
-  const submit = submitting(async () => {
-    const pin = (): Promise<unknown> =>
-      client.pins.add(cid, { cluster: clusterId, timelock: instantIn(ends), name: name === cid ? undefined : name })
-    if (!(await run(pin))) return
+  const keep = async (): Promise<void> => {
+    await client.pins.add(cid, { cluster: clusterId, timelock: instantIn(ends), name: name === cid ? undefined : name })
     setEnds('')
-    notify({ text: 'Kept until then' })
-    onChanged()
-  })
+  }
+  const month = html`<button type="button" class="plain" onClick=${() => setEnds(localInput(new Date(now + MONTH_MS)))}>In a month</button>`
   const soonest = localInput(new Date(now))
-  return html`<${Card} title="Expiry" error=${error}>
+  return html`<${Card} title="Expiry">
     ${table(records, null, ({ uploadId }) => uploadId, [
       ['Record', ({ name }) => shownText(name), 'name'],
       ['Cluster', ({ clusterId }) => html`<code>${clusterId}</code>`],
@@ -46,13 +41,11 @@ export function PinRecords({
     ])}
     ${
       user.planDetails.timelock &&
-      html`<form class="inline" onSubmit=${submit}>
+      html`<${Form} kind="inline" label="Keep" tone="" act=${keep} said="Kept until then" onDone=${onChanged} before=${month}>
         <${InputField} label="Keep it until" type="datetime-local" value=${ends} onInput=${setEnds}
           input=${{ required: true, min: soonest }}
           hint="Adds a record with this expiry. The content stays until its last record expires." />
-        <button disabled=${isBusy}>Keep</button>
-        <button type="button" class="plain" onClick=${() => setEnds(localInput(new Date(now + MONTH_MS)))}>In a month</button>
-      </form>`
+      </${Form}>`
     }
   </${Card}>`
 }

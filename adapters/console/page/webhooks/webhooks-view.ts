@@ -3,13 +3,14 @@ import type { Webhook } from '../../../client/index.ts'
 import { type Secret, SecretDialog } from '../account/secret-dialog.ts'
 import { html } from '../markup.ts'
 import { useSession } from '../session.ts'
+import { Form } from '../widgets/action-form.ts'
 import { Card } from '../widgets/card.ts'
 import { ConfirmDialog } from '../widgets/confirm-dialog.ts'
 import { Dialog } from '../widgets/dialog.ts'
-import { FieldProblem, InputField, submitting } from '../widgets/field.ts'
+import { InputField } from '../widgets/field.ts'
 import { formatInstant, plural, shownCount } from '../widgets/shown-values.ts'
 import { table } from '../widgets/table.ts'
-import { useAction, useLoad } from '../widgets/use-load.ts'
+import { useLoad } from '../widgets/use-load.ts'
 import { Deliveries } from './deliveries.ts'
 
 export function WebhooksView() {
@@ -19,27 +20,16 @@ export function WebhooksView() {
   const [secret, setSecret] = useState<Secret | null>(null)
   const [shown, setShown] = useState<Webhook | null>(null)
   const [removed, setRemoved] = useState<Webhook | null>(null)
-  const making = useAction()
-  const submit = submitting(() =>
-    making.run(async () => {
-      const made = await client.webhooks.create(url.trim())
-      setUrl('')
-      setSecret({
-        title: 'The secret of the webhook',
-        what: 'secret',
-        text: made.secret,
-        hint: 'It signs the deliveries.',
-      })
-      reload()
-    }),
-  )
-  return html`<${Card} title="Webhooks">
+  const add = async (): Promise<void> => {
+    const { secret: text } = await client.webhooks.create(url.trim())
+    setUrl('')
+    setSecret({ title: 'The secret of the webhook', what: 'secret', text, hint: 'It signs the deliveries.' })
+  }
+  return html`<${Card} title="Webhooks" error=${error}>
     <p class="quiet">Each URL gets a POST for every pin that is created, changes its status or is removed.</p>
-    <form class="inline" onSubmit=${submit}>
+    <${Form} kind="inline" label="Add" act=${add} onDone=${reload}>
       <${InputField} label="Address" type="url" value=${url} onInput=${setUrl} input=${{ required: true, placeholder: 'https://' }} />
-      <button class="primary" disabled=${making.isBusy}>Add</button>
-    </form>
-    <${FieldProblem} text=${making.error ?? error} />
+    </${Form}>
     ${table(webhooks, 'No webhooks yet.', ({ id }) => id, [
       [
         'Address',

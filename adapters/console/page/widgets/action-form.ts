@@ -8,6 +8,8 @@ export interface FormProps extends WithChildren {
   /** Label of the button that runs the action, and its label during the action. */
   label: unknown
   busy?: string
+  /** Class of the form. */
+  kind?: string
   /** Class of the button. */
   tone?: string
   /** False while the user has not given all that the action needs. */
@@ -30,6 +32,7 @@ export function Form({
   said,
   onDone,
   before,
+  kind,
   children,
 }: FormProps) {
   const { run, isBusy, error } = useAction()
@@ -38,7 +41,7 @@ export function Form({
     if (said !== undefined) notify({ text: said })
     onDone?.()
   })
-  return html`<form onSubmit=${submit}>
+  return html`<form class=${kind} onSubmit=${submit}>
     ${children}
     <${FieldProblem} text=${error} />
     <div class="row">${before}<button class=${tone} disabled=${isBusy || !isReady}>${isBusy ? (busy ?? label) : label}</button></div>
