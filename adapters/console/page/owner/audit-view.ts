@@ -63,7 +63,7 @@ export function AuditView() {
   return html`<div class="stack">
     <${Filters} key=${asked.account} asked=${asked} onAsked=${show} />
     <${Card} title="Audit log" error=${error}>
-      <div aria-busy=${isLoading}>${table(value?.rows, 'No entries match.', ({ id }) => id, [
+      <div class="list" aria-busy=${isLoading}>${table(value?.rows, 'No entries match.', ({ id }) => id, [
         [
           'Action',
           ({ action, subject }) =>
