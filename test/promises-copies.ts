@@ -7,6 +7,7 @@ const between = (name: string) => ({ file: 'test/adapters/fleet/copies.test.ts',
 const forwarding = (name: string) => ({ file: 'test/adapters/fleet/other-nodes.test.ts', name })
 const presence = (name: string) => ({ file: 'test/adapters/postgres/copy-presence.test.ts', name })
 const runner = (name: string) => ({ file: 'test/upkeep/copy-runner.test.ts', name })
+const histories = (name: string) => ({ file: 'test/adapters/postgres/copy-histories.test.ts', name })
 const schema = 'adapters/postgres/schema-copies.ts'
 
 const promises: readonly KeptPromise[] = [
@@ -272,12 +273,40 @@ const promises: readonly KeptPromise[] = [
   {
     promise: 'a silent node delays a block by a second',
     file: 'adapters/fleet/place-source.ts',
-    find: 'cancel = this.#clock.after(PATIENCE_MS, ask)',
+    find: 'cancel = clock.after(PATIENCE_MS, ask)',
     replace: '',
     test: {
       file: 'test/adapters/fleet/place-source.test.ts',
       name: 'asks the next node after a second without a block',
     },
+  },
+  {
+    promise: 'a node that is cut off delays the first byte by a second',
+    file: 'adapters/fleet/place-source.ts',
+    find: 'cancel = clock.after(PATIENCE_MS, ask)',
+    replace: '',
+    test: between('a node that is cut off delays a read by a second'),
+  },
+  {
+    promise: 'a second loss finds the copies that the first one left',
+    file: 'adapters/postgres/postgres-copies.ts',
+    find: 'this.#promoted = found.length < STEP ? 0 :',
+    replace: 'this.#promoted = found.length < 0 ? 0 :',
+    test: histories('a node that has taken records over dies before the next copy'),
+  },
+  {
+    promise: 'a record is taken over by a copy that no set wants',
+    file: 'adapters/postgres/postgres-copies.ts',
+    find: "copies.id > $2 AND copies.state IN ('have', 'surplus', 'going')",
+    replace: "copies.id > $2 AND copies.state IN ('have')",
+    test: histories('after a set-back the only copy is of a cluster without configuration'),
+  },
+  {
+    promise: 'a record stays pinned while a node with a copy of a lost block is away',
+    file: 'src/upkeep/lost-blocks.ts',
+    find: "return isUnknown && 'unknown'",
+    replace: 'return false',
+    test: between('a damaged block waits for an absent node with a copy'),
   },
   {
     promise: 'surplus that is wanted again stays',

@@ -417,7 +417,7 @@ export const gatewayPromises: readonly KeptPromise[] = [
   {
     promise: 'other nodes begin no responses that read from a node about to end',
     file: 'adapters/fleet/fleet-member.ts',
-    find: '      readings.check(id, run)\n',
+    find: '  readings.check(id, run)\n',
     replace: '',
     test: { file: stoppingNode, name: 'waits for responses of other nodes that read from it' },
   },
@@ -438,7 +438,7 @@ export const gatewayPromises: readonly KeptPromise[] = [
   {
     promise: 'content that expires is cached no longer, even without the database',
     file: 'adapters/fleet/fleet-member.ts',
-    find: '        until ??= told\n',
+    find: '      until ??= told\n',
     replace: '        void told\n',
     test: { file: withoutDatabase, name: 'serves the content of each node through every node' },
   },

@@ -17,7 +17,7 @@ import { NODE_READINGS_PATH, NodeReadings, nodeReadings, readingsEnded } from '.
 import { NodeSender } from './node-sender.ts'
 import { type NodeContent, OtherContent } from './other-content.ts'
 import { ForwardingNodes } from './other-nodes.ts'
-import { PlaceSource } from './place-source.ts'
+import { firstAnswer, PlaceSource } from './place-source.ts'
 
 export const fleetSystem: FleetSystem = { join: memberOf }
 
@@ -163,32 +163,47 @@ async function placesOrAll(parts: FleetParts, { known, others }: Means, { cid, o
  * the file is not taken down.
  */
 async function open(parts: FleetParts, means: Means, asked: Asked): Promise<NodeContent | null> {
-  const { sender, readings } = means
-  const { clock } = parts
-  const { cid } = asked
   let refusal: unknown = null
   const places = await placesOrAll(parts, means, asked)
-  for (const { id, run, isRoot, liveUntil } of places) {
-    let release: (() => void) | null = null
+  if (places.length === 0) return null
+  const questions = places.map(place => async (signal: AbortSignal) => {
     try {
-      readings.check(id, run)
-      release = readings.begin(id)
-      // If the node fails in the middle of the response, another place continues.
-      const source = sourceOf(sender, clock, [id, ...places.map(place => place.id)])
-      if (isRoot) return { source, liveUntil, release }
-      let until = liveUntil
-      const onLiveUntil = (told: number | null): void => {
-        until ??= told
-      }
-      const first = await nodeReader(sender, id, clock, { ...asked, onLiveUntil }).read(cid)
-      return { source: startingWith(cid, first, source), liveUntil: until, release }
+      return await openAt(parts, means, { ...asked, place, places, signal })
     } catch (error) {
-      release?.()
       refusal ??= isHoldfastError(error, 'NOT_FOUND') ? null : error
+      throw error
     }
+  })
+  return firstAnswer(questions, parts.clock).catch(() => {
+    if (refusal !== null) throw refusal
+    return null
+  })
+}
+
+async function openAt(
+  { clock }: FleetParts,
+  { sender, readings }: Means,
+  { place, places, signal, ...asked }: Asked & { place: FoundPlace; places: FoundPlace[]; signal: AbortSignal },
+): Promise<NodeContent> {
+  const { id, run, isRoot, liveUntil } = place
+  readings.check(id, run)
+  const release = readings.begin(id)
+  try {
+    // If the node fails in the middle of the response, another place continues.
+    const source = sourceOf(sender, clock, [id, ...places.map(place => place.id)])
+    if (isRoot) return { source, liveUntil, release }
+    let until = liveUntil
+    const onLiveUntil = (told: number | null): void => {
+      until ??= told
+    }
+    const first = await nodeReader(sender, id, clock, { ...asked, onLiveUntil }).read(asked.cid, { signal })
+    // Another node was faster.
+    signal.throwIfAborted()
+    return { source: startingWith(asked.cid, first, source), liveUntil: until, release }
+  } catch (error) {
+    release()
+    throw error
   }
-  if (refusal !== null) throw refusal
-  return null
 }
 
 /** Returns a source of any block on one of the nodes, in the order in which they are asked. */

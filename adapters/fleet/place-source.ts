@@ -29,34 +29,19 @@ export class PlaceSource implements BlockSource {
   }
 
   #readAny(cid: CID, { signal }: ReadOptions): Promise<Uint8Array> {
-    const order = [...this.#sources]
-    const ended = new AbortController()
-    const signals = signal === undefined ? ended.signal : AbortSignal.any([signal, ended.signal])
     const failures: unknown[] = []
-    let next = 0
-    let cancel = (): void => undefined
-    const { promise, resolve, reject } = Promise.withResolvers<Uint8Array>()
-    const ask = (): void => {
-      cancel()
-      const source = order[next++]
-      if (source === undefined) return
-      cancel = this.#clock.after(PATIENCE_MS, ask)
-      source.read(cid, { signal: signals }).then(
-        bytes => {
-          this.#prefer(source)
-          resolve(bytes)
-        },
-        error => {
-          failures.push(error)
-          if (signal?.aborted === true || failures.length === order.length) reject(worstOf(failures))
-          else ask()
-        },
-      )
-    }
-    ask()
-    return promise.finally(() => {
-      cancel()
-      ended.abort()
+    const tries = [...this.#sources].map(source => async (ended: AbortSignal) => {
+      try {
+        const bytes = await source.read(cid, { signal: ended })
+        this.#prefer(source)
+        return bytes
+      } catch (error) {
+        failures.push(error)
+        throw error
+      }
+    })
+    return firstAnswer(tries, this.#clock, signal).catch(() => {
+      throw worstOf(failures)
     })
   }
 
@@ -64,6 +49,40 @@ export class PlaceSource implements BlockSource {
     const index = this.#sources.indexOf(source)
     if (index > 0) this.#sources.unshift(...this.#sources.splice(index, 1))
   }
+}
+
+/**
+ * Asks nodes in their order, the next one when one fails or has not answered in time. Returns the first answer, and aborts
+ * the other questions.
+ *
+ * @throws an error of a question if all fail
+ */
+export function firstAnswer<T>(
+  questions: ReadonlyArray<(signal: AbortSignal) => Promise<T>>,
+  clock: Clock,
+  signal?: AbortSignal,
+): Promise<T> {
+  const ended = new AbortController()
+  const signals = signal === undefined ? ended.signal : AbortSignal.any([signal, ended.signal])
+  let [next, failed] = [0, 0]
+  let cancel = (): void => undefined
+  const { promise, resolve, reject } = Promise.withResolvers<T>()
+  const ask = (): void => {
+    cancel()
+    const question = questions[next++]
+    if (question === undefined) return
+    cancel = clock.after(PATIENCE_MS, ask)
+    question(signals).then(resolve, error => {
+      failed++
+      if (signal?.aborted === true || failed === questions.length) reject(error)
+      else ask()
+    })
+  }
+  ask()
+  return promise.finally(() => {
+    cancel()
+    ended.abort()
+  })
 }
 
 /** A node that is away may have the block that another one lacks. */

@@ -58,7 +58,8 @@ const PLACES = `
     JOIN nodes ON nodes.number = kept.${NODE_NUMBER} AND nodes.state IN ('active', 'retiring')
     WHERE EXISTS (SELECT 1 FROM records WHERE root_id = kept.id)
     UNION ALL
-    SELECT nodes.id, copies.state, last_error, 1 FROM copies JOIN nodes ON nodes.name = copies.node
+    SELECT nodes.id, copies.state, last_error, 1 FROM copies
+    JOIN nodes ON nodes.name = copies.node AND nodes.state IN ('active', 'retiring')
     WHERE multihash = $1 AND codec = $2 AND owner = $3) AS places
   WHERE node IS NOT NULL ORDER BY node, rank`
 const COUNTED_FOR_MS = 10_000

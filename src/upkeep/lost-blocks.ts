@@ -4,9 +4,11 @@ import type { BlockAudit } from '../content/block-audit.ts'
 import type { BlockSource } from '../content/block-source.ts'
 import type { BlockStore } from '../content/block-store.ts'
 import type { Clock } from '../domain/clock.ts'
+import { isHoldfastError } from '../domain/errors.ts'
 import { CODEC, cidOf } from '../ipld/cid.ts'
 import type { Blocks, StoredBlock } from '../ledger/blocks.ts'
 import type { Ledger } from '../ledger/ledger.ts'
+import { BlocksOfCopies } from './copied-blocks.ts'
 
 export interface LostBlocksParts {
   reconciliation: Reconciliation
@@ -25,6 +27,10 @@ export interface LostBlocksParts {
 }
 
 const BATCH = 64
+/** Time after which a node that was away is asked again for a lost block, in ms. */
+const AGAIN_MS = 10_000
+/** Further lost blocks wait for the next check of all blocks. */
+const MOST_WAITING = 1_000
 
 export interface SeeOptions {
   /** Fetches again the content of the pins that need the block. */
@@ -34,6 +40,8 @@ export interface SeeOptions {
 
 export class LostBlocks {
   readonly #parts: LostBlocksParts
+  /** Blocks that a node may have which was away, by id. */
+  readonly #waiting = new Map<number, () => void>()
 
   constructor(parts: LostBlocksParts) {
     this.#parts = parts
@@ -41,8 +49,8 @@ export class LostBlocks {
 
   /**
    * Quarantines the remains of a block and marks it as lost, unless it has been repaired in the meantime. Repairs the
-   * block if another backend has it. Otherwise, if `requeue` is true, the content of the pins that need the block is
-   * fetched again.
+   * block if another backend has it. If a node with a copy is away, it is asked again later, and nothing
+   * changes. Otherwise, if `requeue` is true, the content of the pins that need the block is fetched again.
    */
   async see(block: StoredBlock, problem: string, options: SeeOptions): Promise<void> {
     const { audit, blocks, stores } = this.#parts
@@ -54,8 +62,9 @@ export class LostBlocks {
     if (audit.isCached(block)) return
     await audit.lose([block])
     if (blocks.get(block.id)?.state !== 'writing') return
-    if (await this.#heal(block, options.signal)) return
-    if (options.requeue) await this.#requeue(block, problem)
+    const healed = await this.#heal(block, options.signal)
+    if (healed === 'unknown') this.#seeLater(block, problem, options)
+    else if (!healed && options.requeue) await this.#requeue(block, problem)
   }
 
   async changed(changes: StatusChange[]): Promise<void> {
@@ -65,12 +74,34 @@ export class LostBlocks {
     await this.#parts.fetchesChanged([...new Set(fetchIds)])
   }
 
-  async #heal({ id, backendId, multihash }: StoredBlock, signal: AbortSignal | undefined): Promise<boolean> {
+  /** Ends the waits for nodes that were away. */
+  stop(): void {
+    for (const cancel of this.#waiting.values()) cancel()
+    this.#waiting.clear()
+  }
+
+  /** Asks again soon. Meanwhile the records stay as they are. */
+  #seeLater(block: StoredBlock, problem: string, { requeue }: SeeOptions): void {
+    if (this.#waiting.size >= MOST_WAITING || this.#waiting.has(block.id)) return
+    const cancel = this.#parts.clock.after(AGAIN_MS, () => {
+      this.#waiting.delete(block.id)
+      // The next check of all blocks finds the block, too.
+      void this.see(block, problem, { requeue }).catch(() => undefined)
+    })
+    this.#waiting.set(block.id, cancel)
+  }
+
+  /** Returns `unknown` if a node that is away may have the block. */
+  async #heal({ id, backendId, multihash }: StoredBlock, signal?: AbortSignal): Promise<boolean | 'unknown'> {
+    let isUnknown = false
     const { blocks, clock, ledger, readersBeside, stores } = this.#parts
     const cid = cidOf({ codec: CODEC.raw, multihash })
     const store = stores.get(backendId)
     for (const reader of store === undefined ? [] : readersBeside(backendId)) {
-      const bytes = await reader.read(cid, { signal }).catch(() => null)
+      const bytes = await reader.read(cid, { signal }).catch((error: unknown) => {
+        isUnknown ||= reader instanceof BlocksOfCopies && isHoldfastError(error, 'UNAVAILABLE')
+        return null
+      })
       if (store === undefined || bytes === null) continue
       const rootId = await ledger.stage(backendId, clock.now())
       try {
@@ -81,7 +112,7 @@ export class LostBlocks {
       }
       if (blocks.get(id)?.state === 'durable') return true
     }
-    return false
+    return isUnknown && 'unknown'
   }
 
   async #requeue(block: StoredBlock, problem: string): Promise<void> {

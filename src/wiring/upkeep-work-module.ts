@@ -103,6 +103,7 @@ export function makeUpkeepWork(setup: Setup, below: Below) {
       await checks.start()
     },
     stop: async (): Promise<void> => {
+      lost.stop()
       await checks.stop()
       await verification?.stop()
     },

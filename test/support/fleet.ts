@@ -22,6 +22,8 @@ export interface FleetNode {
   readonly url: string
   readonly server: Server
   readonly engine: Engine
+  /** True while the server takes requests and answers none, as a node that is cut off. */
+  isSilent: boolean
   stop(): Promise<void>
   start(): Promise<void>
   /** Stops the node and its HTTP server. */
@@ -155,7 +157,7 @@ export async function fleetNode(id: string, dataDir: string, { asNew, ...config 
   }
   // The server listens while the node is stopped, so that no other process takes its port.
   const server = createServer({
-    api: async request => running().api(request),
+    api: async request => (node.isSilent ? new Promise(() => undefined) : running().api(request)),
     gateway: async request => running().gateway(request),
     trustedProxies: 0,
     stats: async () => running().stats(),
@@ -170,6 +172,7 @@ export async function fleetNode(id: string, dataDir: string, { asNew, ...config 
     dataDir,
     url,
     server,
+    isSilent: false,
     get engine() {
       return running()
     },

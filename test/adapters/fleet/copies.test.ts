@@ -133,6 +133,22 @@ describe('copies between nodes', { timeout: 120_000, ...needsPostgres }, () => {
     })
   })
 
+  test('a damaged block waits for an absent node with a copy', async () => {
+    await withCopies(async fleet => {
+      const [a, ...others] = fleet.nodes as [FleetNode, FleetNode, FleetNode]
+      const { cid } = await upload(fleet, 'large', LARGE)
+      await fleet.done()
+      for (const node of others) await node.stop()
+      const files = (await filesIn(join(a.dataDir, 'blocks'))).filter(file => file.endsWith('.data'))
+      await rm(join(a.dataDir, 'blocks', files[0] ?? ''))
+      await a.engine.reconcile()
+      expect(await statusOf(fleet, a, cid)).toBe('pinned')
+      for (const node of others) await node.start()
+      await expect.poll(async () => (await a.engine.verify()).damaged, PATIENCE).toEqual([])
+      expect([await statusOf(fleet, a, cid), await read(a, cid)]).toEqual(['pinned', [200, LARGE]])
+    })
+  })
+
   test('an upload goes to the next node while the first is away', async () => {
     await withCopies(async fleet => {
       const [a, b, c] = fleet.nodes as [FleetNode, FleetNode, FleetNode]
@@ -195,6 +211,27 @@ describe('copies between nodes', { timeout: 120_000, ...needsPostgres }, () => {
       await database.command(`UPDATE copies SET state = 'wanted', due_at = ${later}, last_error = 'full'`, [])
       await database.close()
       expect(await shown()).toEqual([1, first, second, [other, 'queued', 'full']])
+    })
+  })
+
+  test('a node that is cut off delays a read by a second', async () => {
+    await withCopies(async fleet => {
+      const [a, ...others] = fleet.nodes as [FleetNode, FleetNode, FleetNode]
+      const content = [{ kind: 'file' as const, path: 'page.html', content: pseudoRandom(900, 'page') }]
+      const made = await a.engine.pins.uploadDirectory(content, { account: fleet.account })
+      const [file] = made.files
+      await fleet.done()
+      a.isSilent = true
+      for (const node of others) {
+        for (const cid of [made.record.cid, file?.cid ?? '']) {
+          const since = performance.now()
+          const answer = await fetch(`${node.url}/ipfs/${cid}?format=raw`, { signal: AbortSignal.timeout(60_000) })
+          expect([answer.status, (await answer.arrayBuffer()).byteLength > 0]).toEqual([200, true])
+          // A busy machine needs more than the second.
+          expect(performance.now() - since).toBeLessThan(8_000)
+        }
+      }
+      a.isSilent = false
     })
   })
 
