@@ -32,7 +32,8 @@ export class NodeProcess {
     this.dataDir = join(directory, id)
     this.#port = port
     this.url = `http://127.0.0.1:${port}`
-    this.config = { ...shared, node: { id, url: this.url } }
+    const expected = shared.clusters?.some(({ copies = 1 }) => copies > 1) ? { expected: ['a', 'b', 'c'] } : {}
+    this.config = { ...shared, node: { id, url: this.url, ...expected } }
   }
 
   /** Each start writes this configuration file. */
