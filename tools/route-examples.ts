@@ -181,6 +181,7 @@ export const EXAMPLES: readonly Example[] = [
     json: () => ({}),
   }),
   admin('POST /accounts/:id/enable', { path: known => `/admin/v1/accounts/${known.account}/enable`, json: () => ({}) }),
+  admin('GET /accounts/:id/uploads', { path: known => `/admin/v1/accounts/${known.account}/uploads?limit=1` }),
   admin('GET /accounts/:id/sessions', { path: known => `/admin/v1/accounts/${known.account}/sessions` }),
   admin('DELETE /accounts/:id/sessions', { path: known => `/admin/v1/accounts/${known.account}/sessions` }),
   admin('POST /accounts/:id/password-link', {

@@ -71,6 +71,7 @@ export const WEBHOOK_CALLS = {
 
 export const OWNER_CALLS = {
   'accounts.0': 'limit page signal',
+  'uploads.2': 'after before cid expiring limit match meta name parentCid q signal sort status type visibility',
   'createAccount.0': 'email name password plan',
   'collect.0': 'endUndo graceSeconds signal',
   'verify.0': 'onProgress signal',

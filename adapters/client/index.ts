@@ -67,7 +67,7 @@ export type {
   TakenDown,
   Verified,
 } from './owner-answers.ts'
-export type { CollectOptions, NewAccountOptions, VerifyOptions } from './owner-options.ts'
+export type { AccountPageOptions, CollectOptions, NewAccountOptions, VerifyOptions } from './owner-options.ts'
 export type { ListOptions, PinOptions, Pins, WaitOptions } from './pins.ts'
 export type { BodyPart, RequestBody, SizedSource, UploadSource } from './request-body.ts'
 export type { SecondFactor, SecondFactorProof } from './second-factor.ts'

@@ -19,3 +19,10 @@ export interface CollectOptions {
   endUndo?: boolean
   signal?: AbortSignal
 }
+
+/** Options of a page of accounts, from page 1. `limit` is 100 by default, and at most 1,000. */
+export interface AccountPageOptions {
+  page?: number
+  limit?: number
+  signal?: AbortSignal
+}

@@ -1,5 +1,6 @@
 import { HoldfastError } from '../../src/domain/errors.ts'
 import type { Page } from './account-answers.ts'
+import type { UploadPage } from './answers.ts'
 import { type AuditEntry, type AuditFilter, auditQuery } from './audit.ts' // feature: audit
 import type { OwnedJob } from './bulk.ts' // feature: bulk
 import { BASE_PATH, Connection, pathPart } from './connection.ts'
@@ -19,7 +20,8 @@ import type {
   TakenDown,
   Verified,
 } from './owner-answers.ts'
-import type { CollectOptions, NewAccountOptions, VerifyOptions } from './owner-options.ts'
+import type { AccountPageOptions, CollectOptions, NewAccountOptions, VerifyOptions } from './owner-options.ts'
+import { type ListOptions, listQueryOf } from './pins.ts'
 import type { PageOptions } from './sessions.ts'
 import type { OwnedDelivery } from './webhooks.ts' // feature: webhooks
 
@@ -66,20 +68,19 @@ export class Owner {
     return this.#json('GET', '/peers', { signal })
   }
 
-  /**
-   * Returns a page of accounts, oldest first. `limit` is 100 by default, and at most 1,000.
-   * @example const accounts = await client.owner.accounts({ limit: 20 })
-   */
-  accounts({
-    page,
-    limit,
-    signal,
-  }: {
-    page?: number
-    limit?: number
-    signal?: AbortSignal
-  } = {}): Promise<AccountPage> {
+  /** Returns a page of accounts, oldest first. @example const accounts = await client.owner.accounts({ limit: 20 }) */
+  accounts({ page, limit, signal }: AccountPageOptions = {}): Promise<AccountPage> {
     return this.#json('GET', '/accounts', { query: { page: page?.toString(), limit: limit?.toString() }, signal })
+  }
+
+  /**
+   * Returns one page of an account's list, as `pins.page` does of the own one. Private records are part of it.
+   * @throws HoldfastError `NOT_FOUND`, `VALIDATION`, `INVALID_CID` for a filter
+   * @example const { uploads, total } = await client.owner.uploads(account, 1, { status: 'failed' })
+   */
+  uploads(id: string, page: number, options: ListOptions = {}): Promise<UploadPage> {
+    const path = `/accounts/${pathPart(id, 'the id')}/uploads`
+    return this.#json('GET', path, { query: listQueryOf(page, options), signal: options.signal })
   }
 
   /**

@@ -153,10 +153,8 @@ export class Pins {
    * @example const { uploads, total } = await client.pins.page(1, { sort: '-size', limit: 20 })
    */
   page(page: number, options: ListOptions = {}): Promise<UploadPage> {
-    const { cid, parentCid, expiring, limit = PAGE_ROWS, signal } = options
-    const query = { cid, parentCid, hasExpiration: expiring === true ? 'true' : undefined, ...searchFields(options) }
-    const paging = { page: String(page), limit: String(limit) }
-    return this.#connection.json<UploadPage>('GET', '/users/me/uploads', { query: { ...query, ...paging }, signal })
+    const query = listQueryOf(page, options)
+    return this.#connection.json<UploadPage>('GET', '/users/me/uploads', { query, signal: options.signal })
   }
 
   /**
@@ -181,6 +179,19 @@ export class Pins {
    */
   async *all(options: ListOptions = {}): AsyncGenerator<ListedUpload, void> {
     for await (const rows of this.pages(options)) yield* rows
+  }
+}
+
+/** Returns the query parameters of one page of a list. */
+export function listQueryOf(page: number, options: ListOptions): Record<string, string | undefined> {
+  const { cid, parentCid, expiring, limit = PAGE_ROWS } = options
+  const paging = { page: String(page), limit: String(limit) }
+  return {
+    cid,
+    parentCid,
+    hasExpiration: expiring === true ? 'true' : undefined,
+    ...searchFields(options),
+    ...paging,
   }
 }
 

@@ -62,6 +62,7 @@ describe.each(hosts.map(host => ({ host, name: host.name })))('the owner’s rou
     ['PUT', '/accounts/:id/plan', { plan: 'premium' }],
     ['POST', '/accounts/:id/disable'],
     ['POST', '/accounts/:id/enable'],
+    ['GET', '/accounts/:id/uploads'],
     ['GET', '/accounts/:id/sessions'],
     ['DELETE', '/accounts/:id/sessions'],
     ['DELETE', '/accounts/:id'],
@@ -322,6 +323,22 @@ describe.each(hosts.map(host => ({ host, name: host.name })))('the owner’s rou
     await engine.takedowns.remove({ cid: 'bafkqaaa' })
     const { failures } = (await client.request('GET', '/admin/v1/failures', { headers: owner })).json
     expect(failures[0]).toMatchObject({ level: 'warn', message: 'takedown lifted', about: { cid: 'bafkqaaa' } })
+  })
+
+  test('uploads of an account are listed, private ones too', async () => {
+    const { id } = await engine.accounts.create({ email: 'uploader@example.org', plan: 'free' })
+    await engine.pins.upload(Buffer.from('open'), { account: id, name: 'open' })
+    await engine.pins.upload(Buffer.from('closed'), { account: id, name: 'closed', visibility: 'private' })
+    const ask = async (of: string, query = '') =>
+      (await client.request('GET', `/admin/v1/accounts/${of}/uploads${query}`, { headers: owner })).json
+    const { secret } = await engine.keys.create(id, { name: 'all', scopes: SCOPES })
+    const own = await client.request('GET', '/api/v3/users/me/uploads', { headers: auth(secret) })
+    const all = await ask(id)
+    expect(all).toEqual(own.json)
+    expect(all.uploads).toMatchObject([{ name: 'closed', visibility: 'private' }, { name: 'open' }])
+    expect(await ask(id, '?limit=1&sort=name')).toMatchObject({ uploads: [{ name: 'closed' }], total: 2 })
+    expect(await ask(id, '?sort=colour')).toMatchObject({ code: 'VALIDATION' })
+    expect(await ask('nobody')).toMatchObject({ code: 'NOT_FOUND' })
   })
 
   test('sessions of an account are listed and ended', async () => {

@@ -11,6 +11,7 @@ import { required } from '../body-reader.ts'
 import { type ContractRoute, json, route, type Shown } from '../contract-route.ts'
 import { pageRequest, positiveInteger } from '../list-query.ts'
 import type { Services } from '../services.ts'
+import { LIST_QUERY, listUploads, UploadList } from '../uploads/uploads.ts'
 
 const PAGE_ROWS = 100
 const MOST_PAGE_ROWS = 1_000
@@ -166,6 +167,24 @@ const remove = route({
   },
 })
 
+const uploads = route({
+  ...owner,
+  method: 'GET',
+  path: '/accounts/:id/uploads',
+  summary: 'List the uploads of an account, newest first',
+  details:
+    'As `GET /api/v3/users/me/uploads`, with the same parameters, also for private records. The answer has names and ' +
+    'sizes, but no content.',
+  params,
+  query: LIST_QUERY,
+  answers: { 200: UploadList },
+  errors: ['NOT_FOUND', 'VALIDATION'],
+  handler: async ({ param, query }, { accounts, pins }) => {
+    const { id } = await accounts.get(param('id'))
+    return { status: 200, body: await listUploads(pins, id, query) }
+  },
+})
+
 const sessions = route({
   ...owner,
   method: 'GET',
@@ -229,6 +248,7 @@ export const adminAccountRoutes: readonly ContractRoute[] = [
   remove,
   disable,
   enable,
+  uploads,
   sessions,
   endSessions,
   passwordLink,

@@ -23,6 +23,7 @@ import {
   uploadFields,
 } from '../record-fields.ts'
 import { present } from '../request-target.ts'
+import type { Services } from '../services.ts'
 
 const Item = Type.Object({
   ...uploadFields,
@@ -34,7 +35,7 @@ const Item = Type.Object({
   path: orNull(text),
 })
 
-const UploadList = Type.Object(
+export const UploadList = Type.Object(
   {
     uploads: Type.Array(Item),
     total: Type.Integer({ minimum: 0, description: 'number of entries on all pages' }),
@@ -60,6 +61,28 @@ const Renamed = Type.Object(
 
 const positive = Type.Integer({ minimum: 1 })
 
+/** Query parameters of a list of uploads. */
+export const LIST_QUERY = {
+  page: { description: 'From 1.', schema: positive },
+  limit: { description: 'Default and maximum are set by the plan.', schema: positive },
+  cid: { description: 'Only records with this CID.', schema: text },
+  parentCid: { description: 'The files below this directory, recursively.', schema: text },
+  hasExpiration: { description: '`true`: only records that will expire.', schema: Type.Boolean() },
+  q: { description: 'Part of the name, case-insensitive.', schema: text },
+  name: { description: 'The name, compared according to `match`.', schema: text },
+  match: { description: 'How to compare `name`. Default `exact`.', schema: Type.Enum([...NAME_MATCHES]) },
+  meta: { description: 'A JSON object of texts. Records must have all of them.', schema: text },
+  type: { description: 'One or more, separated by commas.', schema: Type.Enum([...PIN_TYPES]) },
+  status: { description: 'One or more, separated by commas.', schema: state },
+  visibility: { description: 'Only public or only private records.', schema: Type.Enum([...VISIBILITIES]) },
+  before: { description: 'Only records created before this instant.', schema: instant },
+  after: { description: 'Only records created after this instant.', schema: instant },
+  sort: {
+    description: 'Default `newest`. By name or size, of at most 10,000 records. A minus reverses the order.',
+    schema: Type.Enum([...SORTS]),
+  },
+}
+
 const list = route({
   method: 'GET',
   path: '/users/me/uploads',
@@ -69,42 +92,33 @@ const list = route({
   details:
     'Newest first. An entry must match every given filter. With `parentCid`, the answer lists the files below a directory of the account ' +
     'instead of records, and allows only the filters `cid` and `hasExpiration`.',
-  query: {
-    page: { description: 'From 1.', schema: positive },
-    limit: { description: 'Default and maximum are set by the plan.', schema: positive },
-    cid: { description: 'Only records with this CID.', schema: text },
-    parentCid: { description: 'The files below this directory, recursively.', schema: text },
-    hasExpiration: { description: '`true`: only records that will expire.', schema: Type.Boolean() },
-    q: { description: 'Part of the name, case-insensitive.', schema: text },
-    name: { description: 'The name, compared according to `match`.', schema: text },
-    match: { description: 'How to compare `name`. Default `exact`.', schema: Type.Enum([...NAME_MATCHES]) },
-    meta: { description: 'A JSON object of texts. Records must have all of them.', schema: text },
-    type: { description: 'One or more, separated by commas.', schema: Type.Enum([...PIN_TYPES]) },
-    status: { description: 'One or more, separated by commas.', schema: state },
-    visibility: { description: 'Only public or only private records.', schema: Type.Enum([...VISIBILITIES]) },
-    before: { description: 'Only records created before this instant.', schema: instant },
-    after: { description: 'Only records created after this instant.', schema: instant },
-    sort: {
-      description: 'Default `newest`. By name or size, of at most 10,000 records. A minus reverses the order.',
-      schema: Type.Enum([...SORTS]),
-    },
-  },
+  query: LIST_QUERY,
   answers: { 200: UploadList },
   isRemembered: true,
   errors: ['VALIDATION'],
-  handler: async ({ query, principal }, { pins }) => {
-    const page = await pins.list({
-      account: principal.account.id,
-      page: positiveInteger(query, 'page'),
-      limit: positiveInteger(query, 'limit'),
-      cid: present(query.get('cid')),
-      parentCid: present(query.get('parentCid')),
-      hasExpiration: query.get('hasExpiration') === 'true',
-      ...askedSearch(query),
-    })
-    return { status: 200, body: presentList(page) }
-  },
+  handler: async ({ query, principal }, { pins }) => ({
+    status: 200,
+    body: await listUploads(pins, principal.account.id, query),
+  }),
 })
+
+/** Returns the page of an account's uploads that a query asks for. */
+export async function listUploads(
+  pins: Pick<Services['pins'], 'list'>,
+  account: string,
+  query: URLSearchParams,
+): Promise<Shown<typeof UploadList>> {
+  const page = await pins.list({
+    account,
+    page: positiveInteger(query, 'page'),
+    limit: positiveInteger(query, 'limit'),
+    cid: present(query.get('cid')),
+    parentCid: present(query.get('parentCid')),
+    hasExpiration: query.get('hasExpiration') === 'true',
+    ...askedSearch(query),
+  })
+  return presentList(page)
+}
 
 const dag = route({
   method: 'GET',

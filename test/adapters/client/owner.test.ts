@@ -74,6 +74,15 @@ test('takes content down, and lifts it', async () => {
   expect((await client.owner.takedowns()).rows).toEqual([])
 })
 
+test('lists the uploads of one account', async () => {
+  const { owner } = client
+  const { id, token } = await owner.createAccount({ email: 'uploader@example.org', plan: 'free' })
+  const theirs = new HoldfastClient({ base: served.url, key: token })
+  for (const name of ['a', 'b']) await theirs.files.upload(name, { name, visibility: 'private' })
+  const { uploads, total } = await owner.uploads(id, 2, { sort: 'name', limit: 1 })
+  expect([uploads.map(({ name }) => name), total]).toEqual([['b'], 2])
+})
+
 test('sends nothing if the base is not that of an API', async () => {
   const elsewhere = new HoldfastClient({ base: `${served.url}/other`, key: served.key })
   await expect(elsewhere.owner.stats()).rejects.toMatchObject({ code: 'VALIDATION' })
