@@ -25,6 +25,7 @@ export const LONG_TESTS: Readonly<Record<string, readonly string[]>> = {
   'benchmarks at a tiny size': ['test/bench/bench.test.ts', 'test/bench/clients.test.ts'],
   'browsers, beyond one pass': [
     'test/adapters/console/fleet-nodes.test.ts',
+    'test/adapters/console/four-tabs.test.ts',
     'test/adapters/console/kept-sign-in.test.ts',
     'test/adapters/console/page/account.test.ts',
     'test/adapters/console/page/bulk/all-matching.test.ts', // feature: bulk

@@ -1,4 +1,10 @@
-import type { DirectoryFile, SendOptions, TargetOptions, Upload } from '../../../client/index.ts'
+import {
+  type DirectoryFile,
+  isHoldfastError,
+  type SendOptions,
+  type TargetOptions,
+  type Upload,
+} from '../../../client/index.ts'
 import { wordsFor } from '../words.ts'
 
 /** A file, or a folder with all files below it. */
@@ -21,6 +27,8 @@ export interface QueuedUpload {
   readonly sent: number
   /** In bytes per second. Null before the first measurement. */
   readonly speed: number | null
+  /** Number of attempts in a row that found no server. */
+  readonly misses: number
   readonly error: string | null
   readonly result: Upload | null
 }
@@ -34,11 +42,19 @@ const SPEED_MS = 1_000
 /** Weight of a new measurement in the smoothed speed, from 0 to 1. */
 const NEWEST = 0.4
 
-/** Starts uploads in the order in which they were added. */
+/** Pauses in ms of all uploads after an attempt that found no server. The last one repeats. */
+const REST_MS = [2_000, 5_000, 15_000]
+/** A server that resets each attempt may refuse this upload for a reason of its own. */
+const MOST_MISSES = 12
+/** Statuses by which a proxy says that the server is away. */
+const AWAY = [undefined, 502, 503, 504]
+
+/** Starts uploads in the order in which they were added. They wait for a server that is away, such as during a restart. */
 export class UploadQueue {
   #uploads: readonly QueuedUpload[] = []
   #lastId = 0
   #isPaused = false
+  #rest: ReturnType<typeof setTimeout> | null = null
   readonly #running = new Map<number, AbortController>()
   readonly #listeners = new Set<() => void>()
   readonly #send: Send
@@ -83,6 +99,7 @@ export class UploadQueue {
 
   /** Restarts an upload. If the server already has the content, it creates no second record. */
   retry(id: number): void {
+    this.#endRest()
     this.#change(id, BEGINNING, ({ state }) => state === 'failed' || state === 'cancelled')
     this.#fill()
   }
@@ -102,6 +119,7 @@ export class UploadQueue {
 
   resume(): void {
     this.#isPaused = false
+    this.#endRest()
     this.#fill()
   }
 
@@ -110,20 +128,25 @@ export class UploadQueue {
     this.#show(this.#uploads.filter(({ state }) => isUnfinished(state)))
   }
 
+  #endRest(): void {
+    clearTimeout(this.#rest ?? undefined)
+    this.#rest = null
+  }
+
   #fill(): void {
-    if (this.#isPaused) return
+    if (this.#isPaused || this.#rest !== null) return
     const next = this.#uploads.find(({ id, state }) => state === 'waiting' && !this.#running.has(id))
     if (next === undefined || this.#running.size >= AT_ONCE) return
     void this.#run(next)
     this.#fill()
   }
 
-  async #run({ id, source, target }: QueuedUpload): Promise<void> {
+  async #run({ id, source, target, misses }: QueuedUpload): Promise<void> {
     const controller = new AbortController()
     this.#running.set(id, controller)
     // Ignores results of a cancelled run: the same upload may be waiting for a retry.
     const isOn = (): boolean => !controller.signal.aborted
-    this.#change(id, { state: 'sending' }, isOn)
+    this.#change(id, { state: 'sending', error: null }, isOn)
     const meter = new SpeedMeter(this.#now)
     const onProgress = (sent: number): void => {
       const state = sent >= source.size ? 'storing' : 'sending'
@@ -133,10 +156,25 @@ export class UploadQueue {
       const result = await this.#send(source, { ...target, onProgress, signal: controller.signal })
       this.#change(id, { state: 'done', sent: source.size, speed: null, result }, isOn)
     } catch (error) {
-      this.#change(id, { state: 'failed', speed: null, error: wordsFor(error) }, isOn)
+      if (isOn() && isAway(error) && misses < MOST_MISSES) this.#again(id, misses, wordsFor(error))
+      else this.#change(id, { state: 'failed', speed: null, error: wordsFor(error) }, isOn)
     }
     this.#running.delete(id)
     this.#fill()
+  }
+
+  /** Lets all uploads rest, and then begin again. */
+  #again(id: number, misses: number, why: string): void {
+    const error = `${why}. Trying again…`
+    this.#change(id, { ...BEGINNING, misses: misses + 1, error }, () => true)
+    this.#endRest()
+    this.#rest = setTimeout(
+      () => {
+        this.#rest = null
+        this.#fill()
+      },
+      REST_MS[Math.min(misses, REST_MS.length - 1)],
+    )
   }
 
   #change(id: number, changed: Partial<QueuedUpload>, isMeant: (upload: QueuedUpload) => boolean): void {
@@ -149,7 +187,11 @@ export class UploadQueue {
   }
 }
 
-const BEGINNING = { state: 'waiting', sent: 0, speed: null, error: null, result: null } as const
+const BEGINNING = { state: 'waiting', sent: 0, speed: null, misses: 0, error: null, result: null } as const
+
+function isAway(error: unknown): boolean {
+  return isHoldfastError(error, 'UNAVAILABLE') && AWAY.some(status => status === error.details.status)
+}
 
 function isUnfinished(state: UploadState): boolean {
   return state === 'waiting' || state === 'sending' || state === 'storing'

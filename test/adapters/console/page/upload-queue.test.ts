@@ -1,6 +1,7 @@
-import { describe, expect, test } from 'vitest'
+import { afterEach, describe, expect, test, vi } from 'vitest'
 import type { Upload } from '../../../../adapters/client/index.ts'
 import { type Send, type Source, UploadQueue } from '../../../../adapters/console/page/content/upload-queue.ts'
+import { HoldfastError } from '../../../../src/domain/errors.ts'
 
 /** An upload that the test controls. */
 interface Sent {
@@ -32,6 +33,8 @@ const settled = (): Promise<void> => new Promise(resolve => setImmediate(resolve
 const states = ({ uploads }: UploadQueue): string[] => uploads.map(({ state }) => state)
 
 describe('uploads', () => {
+  afterEach(() => void vi.useRealTimers())
+
   test('run three at a time, in their order', async () => {
     const { queue, sent } = queueOf()
     queue.add(['a', 'b', 'c', 'd', 'e'].map(name => source(name)))
@@ -86,6 +89,39 @@ describe('uploads', () => {
     sent[1]?.finish(RESULT)
     await settled()
     expect(states(queue)).toEqual(['done'])
+  })
+
+  test('wait for a server that is away, and then go on', async () => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+    const { queue, sent } = queueOf()
+    const away = (status?: number) =>
+      new HoldfastError('UNAVAILABLE', 'no answer', status === undefined ? {} : { details: { status } })
+    queue.add(['a', 'b', 'c', 'd'].map(name => source(name)))
+    for (const one of sent.slice()) one.fail(away(503))
+    await settled()
+    expect(states(queue)).toEqual(['waiting', 'waiting', 'waiting', 'waiting'])
+    expect([queue.uploads[0]?.error, queue.unfinished, sent.length]).toEqual(['No answer. Trying again…', 4, 3])
+    vi.advanceTimersByTime(2_000)
+    expect([sent.length, queue.uploads[0]?.error]).toEqual([6, null])
+    for (const one of sent.slice(3)) one.finish(RESULT)
+    await settled()
+    expect(sent.map(({ name }) => name)).toEqual(['a', 'b', 'c', 'a', 'b', 'c', 'd'])
+    // A proxy that refuses the file, or an address that redirects, is no server that is away.
+    sent[6]?.fail(away(413))
+    await settled()
+    expect(states(queue)).toEqual(['done', 'done', 'done', 'failed'])
+  })
+
+  test('are sent a bounded number of times without a server', async () => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+    const { queue, sent } = queueOf()
+    queue.add([source('a')])
+    for (let last = -1; sent.length - 1 > last; vi.advanceTimersByTime(15_000)) {
+      last = sent.length - 1
+      sent[last]?.fail(new HoldfastError('UNAVAILABLE', 'no answer'))
+      await settled()
+    }
+    expect([states(queue), sent.length]).toEqual([['failed'], 13])
   })
 
   test('that fail show why, and do not stop others', async () => {
