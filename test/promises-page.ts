@@ -7,6 +7,7 @@ const account = 'test/adapters/console/page/account.test.ts'
 const contents = 'test/adapters/console/page/contents.test.ts'
 const keyboard = 'test/adapters/console/page/keyboard.test.ts'
 const owner = 'test/adapters/console/page/owner.test.ts'
+const list = (name: string) => ({ file: 'test/adapters/console/page/list-first.test.ts', name })
 const selection = 'test/adapters/console/page/bulk/selection.test.ts'
 const states = (part: string, name: string) => ({ file: `test/adapters/console/page/states-${part}.test.ts`, name })
 
@@ -126,9 +127,64 @@ export const pagePromises: readonly KeptPromise[] = [
   {
     promise: 'any page of a long list takes one request',
     file: `${page}/content/pin-list-view.ts`,
-    find: 'signal => client.pins.page(page, { ...options, signal })',
-    replace: 'async signal => (await client.pins.page(1, options), client.pins.page(page, { ...options, signal }))',
+    find: 'return of === undefined ? client.pins.page(page, asked)',
+    replace: 'return of === undefined ? client.pins.page(1, options).then(() => client.pins.page(page, asked))',
     test: { file: pins, name: 'are shown by the thousand, with a link to the last page' },
+  },
+  {
+    promise: 'the filters of the console take one line',
+    file: `${page}/style.css`,
+    find: '.filters .field {\n  flex: 1 1 0;\n',
+    replace: '.filters .field {\n  flex: 1 1 100%;\n  min-width: 60rem;\n',
+    test: list('has its filters in one line at every width'),
+  },
+  {
+    promise: 'the list of the console opens a folder in place',
+    file: `${page}/content/pin-rows.ts`,
+    find: 'setOpened(opened === id ? null : id)',
+    replace: 'setOpened(null)',
+    test: list('tells types by icons, and opens folders in place'),
+  },
+  {
+    promise: 'several uploads take the place of one bar, unless one failed',
+    file: `${page}/content/uploads-view.ts`,
+    find: 'isOpen ?? (uploads.length === 1 || failed > 0)',
+    replace: 'isOpen ?? uploads.length === 1',
+    test: list('folds several uploads into a bar, and unfolds failed ones'),
+  },
+  {
+    promise: 'the console says before a pin by CID that nobody is there to ask',
+    file: `${page}/content/no-peers.ts`,
+    find: 'value.count > 0',
+    replace: 'value.count === 0',
+    test: list('says before a pin by CID that no peer is connected'),
+  },
+  {
+    promise: 'the owner sees the pins of one account, and acts on none',
+    file: `${page}/owner/account-pins.ts`,
+    find: ' of=${{ id, email: nameOf(id) }}',
+    replace: '',
+    test: {
+      file: 'test/adapters/console/page/account-pins.test.ts',
+      name: 'are listed for the owner, private ones with a lock',
+    },
+  },
+  {
+    promise: 'the owner lists the uploads of the account that the path names',
+    file: 'src/contract/admin/admin-accounts.ts',
+    find: 'listUploads(pins, id, query)',
+    replace: "listUploads(pins, '', query)",
+    test: { file: 'test/contract/admin.test.ts', name: 'uploads of an account are listed, private ones too' },
+  },
+  {
+    promise: 'an upload waits for a server that restarts',
+    file: `${page}/content/upload-queue.ts`,
+    find: 'if (isOn() && isAway(error) && misses < MOST_MISSES) this.#again(id, misses, wordsFor(error))\n      else',
+    replace: '',
+    test: {
+      file: 'test/adapters/console/page/upload-queue.test.ts',
+      name: 'wait for a server that is away, and then go on',
+    },
   },
   {
     promise: 'the owner ends the sessions of an account in the console',

@@ -6,9 +6,9 @@ import { accessibilityFaults } from './axe.ts'
 
 /** Directory for screenshots of the console. Without it, tests take none. */
 const DIRECTORY = process.env.SCREENSHOTS
-const WIDTHS = [1440, 390]
+const WIDTHS = DIRECTORY === undefined ? [1440, 390] : [1440, 1024, 390]
 /** Widths at which only the layout is checked. */
-const OTHER_WIDTHS = [1024, 768]
+const OTHER_WIDTHS = DIRECTORY === undefined ? [1024, 768] : [768]
 const SCHEMES = ['light', 'dark'] as const
 /** Parts that a user would have to scroll sideways. */
 const TOO_WIDE = `[document.documentElement, ...document.querySelectorAll('.card, .list, dialog[open], [popover]:popover-open')]
@@ -42,8 +42,8 @@ const OFF_CENTRE = `[...document.querySelectorAll('dialog[open]')]
 
 /**
  * Checks a state of the page at two widths, light and dark: nothing violates axe-core or is wider than the page. Dialogs
- * are in its middle, and no word is broken. Checks the layout at two more widths. Takes screenshots if `SCREENSHOTS` names
- * a directory. Restores the size of the page.
+ * are in its middle, and no word is broken. Checks the layout at two more widths. Takes screenshots, also at 1024, if
+ * `SCREENSHOTS` names a directory. Restores the size of the page.
  *
  * @param isBusy true for a state of loading. All other states are complete before they are checked.
  */

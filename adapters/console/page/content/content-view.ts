@@ -2,10 +2,12 @@ import { useState } from 'preact/hooks'
 import { JobsView, useJobs } from '../bulk/jobs-view.ts' // feature: bulk
 import { html } from '../markup.ts'
 import { useSession } from '../session.ts'
+import { lazily } from '../widgets/lazily.ts'
 import { AddContent } from './add-content.ts'
-import { PinDialog } from './pin-dialog.ts'
 import { PinListView } from './pin-list-view.ts'
 import { UploadsView, useUploads } from './uploads-view.ts'
+
+const PinDialog = lazily(() => import('./pin-dialog.ts').then(({ PinDialog }) => PinDialog), true)
 
 /** Shows the pins first. The card that adds files is folded, unless the account has no pins yet. */
 export function ContentView() {

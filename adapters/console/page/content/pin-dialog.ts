@@ -5,6 +5,7 @@ import { useSession } from '../session.ts'
 import { Dialog } from '../widgets/dialog.ts'
 import { FieldProblem, InputField, submitting } from '../widgets/field.ts'
 import { useAction } from '../widgets/use-load.ts'
+import { NoPeers } from './no-peers.ts'
 import { ANYWHERE, ReadersField, TargetFields, targetOptions } from './target-fields.ts'
 
 /** Pins content that the network or this node has. */
@@ -29,6 +30,7 @@ export function PinDialog({ onClose }: { onClose: () => void }) {
   )
   return html`<${Dialog} title="Pin by CID" onClose=${onClose}>
     <form onSubmit=${submit}>
+      <${NoPeers} />
       <${InputField} label="CID" value=${cid} onInput=${setCid} input=${{ required: true, spellcheck: false, autocomplete: 'off' }}
         hint="CID or ipfs:// address of content on the network." />
       <${InputField} label="Name" value=${name} onInput=${setName} hint="Name in the list. Optional." />

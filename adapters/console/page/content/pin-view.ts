@@ -14,6 +14,7 @@ import { table } from '../widgets/table.ts'
 import { useLoad } from '../widgets/use-load.ts'
 import { useNow } from '../widgets/use-now.ts'
 import { wordsFor } from '../words.ts'
+import { NoPeers } from './no-peers.ts'
 import { DeleteButton, RenameButton } from './pin-actions.ts'
 import { PinContents } from './pin-contents.ts'
 import { PinMeta } from './pin-meta-view.ts'
@@ -116,6 +117,7 @@ function Progress({ status }: { status: Status }) {
     }</p>
     ${(status.status === 'pinning' || status.status === 'queued') && html`<progress aria-label="Getting the content"></progress>`}
     <${FieldProblem} text=${problem === null ? null : wordsFor(problem)} />
+    <${NoPeers} />
   </div>`
 }
 

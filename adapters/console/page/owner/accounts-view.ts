@@ -2,13 +2,14 @@ import { useRef, useState } from 'preact/hooks'
 import type { ManagedAccount } from '../../../client/index.ts'
 import { type Secret, SecretDialog } from '../account/secret-dialog.ts'
 import { html } from '../markup.ts'
-import { routeTo } from '../page-route.ts'
+import { routeTo, useRoute } from '../page-route.ts'
 import { useSession } from '../session.ts'
 import { FieldProblem } from '../widgets/field.ts'
 import { notify } from '../widgets/notices.ts'
 import { Pager } from '../widgets/pager.ts'
 import { formatInstant, plural, shownBytes, shownCount } from '../widgets/shown-values.ts'
 import { useAction, useLoad } from '../widgets/use-load.ts'
+import { AccountPins } from './account-pins.ts'
 import { DeleteAccountDialog } from './delete-account-dialog.ts'
 import { DisableAccountDialog } from './disable-account-dialog.ts'
 import { NewAccountDialog } from './new-account-dialog.ts'
@@ -17,6 +18,11 @@ import { type PlanLimits, UsageAlert } from './usage-alert.ts'
 const PAGE_ROWS = 50
 
 export function AccountsView() {
+  const of = useRoute().query.get('pins')
+  return of === null ? html`<${AccountTable} />` : html`<${AccountPins} id=${of} />`
+}
+
+function AccountTable() {
   const { client } = useSession()
   const [page, setPage] = useState(1)
   const { value, error, reload } = useLoad(
@@ -115,7 +121,7 @@ function Row({
   onLink,
   onDelete,
 }: Omit<TableProps, 'accounts'> & { account: ManagedAccount }) {
-  const { email, name, role, plan, disabled, createdAt, usage } = account
+  const { id, email, name, role, plan, disabled, createdAt, usage } = account
   const choices = plans.includes(plan) ? plans : [plan, ...plans]
   return html`<tr>
     <td class="name">
@@ -124,7 +130,8 @@ function Row({
       ${disabled && html` <span class="badge bad">disabled</span>`}
       <span class="under">${name && `${name} · `}since ${formatInstant(createdAt)}</span>
     </td>
-    <td class="age">${shownBytes(usage.storedBytes)}<span class="under">${plural(usage.pins, 'pin')}</span>
+    <td class="age">${shownBytes(usage.storedBytes)}<a class="under" href=${routeTo(['owner', 'accounts'], { pins: id })}
+      aria-label=${`${plural(usage.pins, 'pin')} of ${email}`}>${plural(usage.pins, 'pin')}</a>
       <${UsageAlert} usage=${usage} limits=${limits.find(({ id }) => id === plan)} /></td>
     <td>
       <select

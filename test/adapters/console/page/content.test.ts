@@ -50,6 +50,7 @@ describe('content in the console', inBrowser, () => {
       }
       // The notice disappears after a few seconds.
       await Promise.all([page.getByText('empty has no files in it').waitFor(), drop(page, files)])
+      await page.getByRole('button', { name: 'Show uploads' }).click()
       await expect.poll(() => page.locator('.uploads .badge').allTextContents()).toEqual(['Pinned', 'Pinned'])
       await expect.poll(() => row(page, 'site').textContent()).toContain('Folder')
       const { items } = await server.engine.pins.list({ account: server.owner })

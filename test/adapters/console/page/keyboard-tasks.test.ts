@@ -166,8 +166,10 @@ describe('every task of the console by keyboard alone', { ...inBrowser, timeout:
     ))
 
   test('uploads from a URL, cancels, retries and sets an end', () =>
-    signedIn(async ({ page }) => {
+    signedIn(async ({ page, server }) => {
       const keys = new Keyboard(page)
+      const files = [{ kind: 'file', path: 'a.txt', content: 'a' }] as const
+      await server.engine.pins.uploadDirectory(files, { account: server.owner, name: 'site' })
       await keys.fill('From a URL', 'http://127.0.0.1:9/file.txt')
       await keys.press('Enter')
       await page.getByRole('alert').getByText('URL must not lead to a private address').waitFor()
@@ -190,6 +192,16 @@ describe('every task of the console by keyboard alone', { ...inBrowser, timeout:
       await page.keyboard.type('1200P')
       await keys.use('Set the end of 1 pin')
       await told(page, '1 pin with a new end')
+      const both = page.waitForEvent('filechooser')
+      await keys.use('Choose files')
+      await (await both).setFiles(
+        ['one', 'two'].map(name => ({ name, mimeType: 'text/plain', buffer: Buffer.from(name) })),
+      )
+      await told(page, '2 of 2 uploads done')
+      await keys.use('Show uploads')
+      await keys.use('Hide uploads')
+      await keys.use('Files of site')
+      await page.getByRole('region', { name: 'Files' }).getByRole('link', { name: 'a.txt' }).waitFor()
     }))
 
   test('makes and revokes keys, tokens and webhooks', () =>
@@ -251,6 +263,9 @@ describe('every task of the console by keyboard alone', { ...inBrowser, timeout:
       await page.keyboard.type('user@example.org')
       await keys.use('Make the account')
       await keys.use('Done')
+      await keys.use('0 pins of user@example.org')
+      await told(page, 'No pins yet.')
+      await keys.use('‹ All accounts')
       await keys.use('Plan of user@example.org', 'ArrowDown')
       await told(page, /user@example\.org is on the plan/)
       await keys.use('Password link for user@example.org')

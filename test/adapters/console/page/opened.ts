@@ -91,7 +91,7 @@ export function drop(page: Page, files: Readonly<Record<string, string>>, place 
       .toBe(true)
     if (place !== '.drop') return
     // The files are read during the upload.
-    await page.locator('.uploads').waitFor()
+    await page.getByRole('region', { name: 'Uploads' }).waitFor()
     await expect.poll(() => page.getByRole('button', { name: /^Cancel / }).count()).toBe(0)
   })
 }
