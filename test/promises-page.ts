@@ -134,8 +134,8 @@ export const pagePromises: readonly KeptPromise[] = [
   {
     promise: 'the filters of the console take one line',
     file: `${page}/style.css`,
-    find: '.filters .field {\n  flex: 1 1 0;\n',
-    replace: '.filters .field {\n  flex: 1 1 100%;\n  min-width: 60rem;\n',
+    find: '.choosing {\n  flex: 5 1 0;\n',
+    replace: '.choosing {\n  flex-wrap: wrap;\n  flex: none;\n  width: 20rem;\n',
     test: list('has its filters in one line at every width'),
   },
   {

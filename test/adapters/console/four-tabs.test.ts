@@ -50,20 +50,22 @@ describe('uploads in four tabs', { ...inBrowser, timeout: 240_000 }, () => {
       })
       await page.getByLabel('Files', { exact: true }).setInputFiles(files)
     }
-    const isSending = async ({ page }: { page: Page }) =>
-      page.getByRole('progressbar', { name: 'All uploads' }).evaluate(bar => Number(bar.getAttribute('value')) > 0)
-    for (const tab of tabs) await expect.poll(() => isSending(tab)).toBe(true)
-    // A sign-out of one tab, which has uploads of its own no more, ends no other tab.
+    const areOpen = async (): Promise<void> => {
+      for (const { page } of tabs) await page.getByText('0 of 4 uploads done').waitFor()
+    }
+    await areOpen()
+    // The sign-out of a fifth tab ends no other tab.
     const fifth = await context.newPage()
     await signInByKey(fifth, { origin, key: KEY })
     await fifth.getByRole('button', { name: 'Sign out' }).click()
     await fifth.getByRole('tab', { name: 'API key' }).waitFor()
-    for (const tab of tabs) expect(await isSending(tab)).toBe(true)
+    await areOpen()
     await client.keys.endConsoles()
     for (const { page } of tabs) {
       await page.getByText('Your session has ended. Sign in again.').waitFor()
       await fillInKey(page, KEY)
     }
+    await areOpen()
     server.signal('SIGKILL')
     await server.ended()
     for (const { page } of tabs) await page.getByRole('alert').getByText('Trying again…').first().waitFor()
