@@ -35,16 +35,12 @@ export function KeyCard({ title, makes, about, find, list, dialog }: KeyCardProp
     setSecret(secret)
     reload()
   }
-  const done = (): void => {
-    setRevoked(null)
-    reload()
-  }
   const act = html`<button class="primary" onClick=${() => setMaking(true)}>${makes}</button>`
   return html`<${Card} title=${title} error=${error} act=${act}>
     ${about}
     <${list} keys=${keys} onRevoke=${setRevoked} />
     ${isMaking && html`<${dialog} onClose=${() => setMaking(false)} onMade=${made} />`}
     ${secret && html`<${SecretDialog} secret=${secret} onClose=${() => setSecret(null)} />`}
-    ${revoked && html`<${RevokeDialog} of=${revoked} onClose=${() => setRevoked(null)} onDone=${done} />`}
+    ${revoked && html`<${RevokeDialog} of=${revoked} onClose=${() => setRevoked(null)} onDone=${reload} />`}
   </${Card}>`
 }

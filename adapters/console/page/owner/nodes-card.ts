@@ -33,15 +33,11 @@ export function NodesCard() {
   const { value: nodes = [], error, isLoading, reload } = useWatch(load, [client], isChanging ? SOON_MS : USUAL_MS)
   const [asked, setAsked] = useState<Asked | null>(null)
   const close = (): void => setAsked(null)
-  const done = (): void => {
-    close()
-    reload()
-  }
   const dialog = asked?.act === 'retire' ? RetireNodeDialog : ForgetNodeDialog
   return html`<${Card} title="Nodes" error=${error}>
     ${nodes.length === 0 && !isLoading && error === null && html`<p class="empty">This node runs alone.</p>`}
     <ul class="uploads nodes">${nodes.map(node => html`<${Row} key=${node.number} node=${node} nodes=${nodes} ask=${setAsked} />`)}</ul>
-    ${asked !== null && html`<${dialog} node=${asked.node} nodes=${nodes} onClose=${close} onDone=${done} />`}
+    ${asked !== null && html`<${dialog} node=${asked.node} nodes=${nodes} onClose=${close} onDone=${reload} />`}
   </${Card}>`
 }
 

@@ -62,11 +62,7 @@ function LiftDialog({ takedown, onClose, onDone }: LiftDialogProps) {
     const { pending } = await client.owner.liftTakedown(takedown)
     notify({ text: `Unblocked. ${pendingText(pending)}`.trim() })
   }
-  const done = (): void => {
-    onClose()
-    onDone()
-  }
-  return html`<${ConfirmDialog} title="Serve this content again?" label="Serve it again" onClose=${onClose} onDone=${done} act=${act}>
+  return html`<${ConfirmDialog} title="Serve this content again?" label="Serve it again" onClose=${onClose} onDone=${onDone} act=${act}>
     <p>Everybody can read <code>${addressOf(takedown)}</code> again. It was taken down for: ${takedown.reason}</p>
   </${ConfirmDialog}>`
 }

@@ -29,17 +29,12 @@ function Collection({ stats, onDone }: UpkeepProps) {
       text: blocks === 0 ? 'Nothing to free' : `${shownBytes(bytes)} freed, ${plural(blocks, 'block')}`,
     })
   }
-  const close = (): void => setAsked(false)
-  const done = (): void => {
-    close()
-    onDone()
-  }
   return html`<${Card} title="Collection">
     <p>Unused blocks are deleted automatically after a grace period. ${waiting(stats)}</p>
     <button onClick=${() => setAsked(true)}>Free it now</button>
     ${
       isAsked &&
-      html`<${ConfirmDialog} title="Delete unused blocks now?" label="Delete them" act=${collect} onClose=${close} onDone=${done}>
+      html`<${ConfirmDialog} title="Delete unused blocks now?" label="Delete them" act=${collect} onClose=${() => setAsked(false)} onDone=${onDone}>
         <p>The blocks of deleted pins are deleted without waiting for the grace period. Only a backup can restore them.</p>
       </${ConfirmDialog}>`
     }

@@ -66,11 +66,7 @@ interface RemoveDialogProps {
 
 function RemoveDialog({ webhook: { id, url, waiting }, onClose, onDone }: RemoveDialogProps) {
   const { client } = useSession()
-  const done = (): void => {
-    onClose()
-    onDone()
-  }
-  return html`<${ConfirmDialog} title="Remove this webhook?" label="Remove it" onClose=${onClose} onDone=${done}
+  return html`<${ConfirmDialog} title="Remove this webhook?" label="Remove it" onClose=${onClose} onDone=${onDone}
     said=${`${url} is removed`} act=${() => client.webhooks.remove(id)}>
     <p><code>${url}</code> gets no more events${waiting > 0 && `, and ${plural(waiting, 'waiting event is', 'waiting events are')} dropped`}.
     A new webhook for the same address has another secret.</p>
