@@ -4,9 +4,9 @@ import { boxesOf } from '../bulk/selection-boxes.ts' // feature: bulk
 import { useSelection } from '../bulk/use-selection.ts' // feature: bulk
 import { html } from '../markup.ts'
 import { useSession } from '../session.ts'
-import { Choice, FieldProblem } from '../widgets/field.ts'
+import { Card } from '../widgets/card.ts'
+import { Choice } from '../widgets/field.ts'
 import { Pager } from '../widgets/pager.ts'
-import { shownCount } from '../widgets/shown-values.ts'
 import { useLoad } from '../widgets/use-load.ts'
 import { EVERY_PIN, isNarrow, listOptionsOf, type PinFilter, PinFilters, usePaused } from './pin-filters.ts'
 import { NO_BOXES, PinRows, RowSkeleton } from './pin-rows.ts'
@@ -56,10 +56,8 @@ export function PinListView({ changes = 0, of }: PinListProps) {
     setLimit(size)
     setPage(1)
   }
-  return html`<section class="card" aria-labelledby="list-title">
-    <h2 id="list-title">${of === undefined ? 'Pins' : `Pins of ${of.email}`} ${value && html`<span class="count">${shownCount(value.total)}</span>`}</h2>
+  return html`<${Card} title=${of === undefined ? 'Pins' : `Pins of ${of.email}`} count=${value?.total} error=${error}>
     <${PinFilters} filter=${filter} onChange=${change} />
-    <${FieldProblem} text=${error} />
     <div class="list" aria-busy=${isLoading ? 'true' : 'false'}>
       ${
         value !== undefined
@@ -77,5 +75,5 @@ export function PinListView({ changes = 0, of }: PinListProps) {
         }
       </${Pager}>`
     }
-  </section>`
+  </${Card}>`
 }

@@ -4,10 +4,11 @@ import { type Secret, SecretDialog } from '../account/secret-dialog.ts'
 import { html } from '../markup.ts'
 import { routeTo, useRoute } from '../page-route.ts'
 import { useSession } from '../session.ts'
-import { FieldProblem } from '../widgets/field.ts'
+import { Card } from '../widgets/card.ts'
 import { notify } from '../widgets/notices.ts'
 import { Pager } from '../widgets/pager.ts'
-import { formatInstant, plural, shownBytes, shownCount } from '../widgets/shown-values.ts'
+import { formatInstant, plural, shownBytes } from '../widgets/shown-values.ts'
+import { table } from '../widgets/table.ts'
 import { useAction, useLoad } from '../widgets/use-load.ts'
 import { AccountPins } from './account-pins.ts'
 import { DeleteAccountDialog } from './delete-account-dialog.ts'
@@ -47,14 +48,9 @@ function AccountTable() {
       notify({ text: words })
       reload()
     })
-  const close = (): void => {
-    setDeleted(null)
-    setDisabled(null)
+  const made = ({ email, token }: { email: string; token: string }): void => {
     setMaking(false)
     reload()
-  }
-  const made = ({ email, token }: { email: string; token: string }): void => {
-    close()
     setSecret({ title: `The key of ${email}`, what: 'key', text: token, hint: 'Give it to the user of the account.' })
   }
   const link = async ({ id, email }: ManagedAccount): Promise<void> => {
@@ -63,90 +59,52 @@ function AccountTable() {
     const hint = `Give it to the user. It sets a new password once, until ${formatInstant(expiresAt)}.`
     setSecret({ title: `The password link of ${email}`, what: 'link', text, hint })
   }
-  return html`<section class="card" aria-labelledby="accounts-title">
-    <div class="buttons spread">
-      <h2 id="accounts-title">Accounts ${value && html`<span class="count">${shownCount(value.total)}</span>`}</h2>
-      <button class="primary" onClick=${() => setMaking(true)}>New account</button>
-    </div>
-    <${FieldProblem} text=${error ?? plans.error ?? changeError} />
-    ${
-      value !== undefined &&
-      html`<${Table} accounts=${value.accounts} plans=${names} limits=${plans.value ?? []} onDelete=${setDeleted}
-        onPlan=${({ id, email }: ManagedAccount, plan: string) => change(() => client.owner.setPlan(id, plan), `${email} is on the plan ${plan}`)}
-        onDisable=${setDisabled}
-        onEnable=${({ id, email }: ManagedAccount) =>
-          change(() => client.owner.setDisabled(id, false), `${email} is let in again`)}
-        onEndSessions=${({ id, email }: ManagedAccount) =>
-          change(() => client.owner.endSessions(id), `All sessions of ${email} have ended`)}
-        onLink=${(account: ManagedAccount) => inTurn(() => link(account))} />
-      <${Pager} page=${page} pages=${value.pagination.totalPages} onPage=${setPage} />`
-    }
+  const choose = ({ id, email, plan }: ManagedAccount) => {
+    const set = ({ currentTarget: { value } }: Event & { currentTarget: HTMLSelectElement }): void =>
+      change(() => client.owner.setPlan(id, value), `${email} is on the plan ${value}`)
+    const choices = names.includes(plan) ? names : [plan, ...names]
+    return html`<select aria-label=${`Plan of ${email}`} value=${plan} onChange=${set}>${choices.map(
+      one => html`<option key=${one} value=${one} selected=${one === plan}>${one}</option>`,
+    )}</select>`
+  }
+  const changesOf = (account: ManagedAccount) => {
+    const { id, email, disabled } = account
+    const button = (words: string, act: () => void, label = words, tone = '') =>
+      html`<button class=${`small ${tone}`} aria-label=${`${label} ${email}`} onClick=${act}>${words}</button>`
+    const enable = (): void => change(() => client.owner.setDisabled(id, false), `${email} is let in again`)
+    const end = (): void => change(() => client.owner.endSessions(id), `All sessions of ${email} have ended`)
+    return html`<div class="buttons end">
+      ${button('Password link', () => inTurn(() => link(account)), 'Password link for')}
+      ${button('End sessions', end, 'End sessions of')}
+      ${disabled ? button('Enable', enable) : button('Disable', () => setDisabled(account))}
+      ${button('Delete', () => setDeleted(account), 'Delete', 'danger')}
+    </div>`
+  }
+  const makes = html`<button class="primary" onClick=${() => setMaking(true)}>New account</button>`
+  return html`<${Card} title="Accounts" count=${value?.total} error=${error ?? plans.error ?? changeError} act=${makes}>
+    <div class="accounts">${table(value?.accounts, null, ({ id }) => id, [
+      ['Account', nameOf, 'name'],
+      [
+        'Keeps',
+        ({ id, email, plan, usage }) => html`${shownBytes(usage.storedBytes)}
+          <a class="under" href=${routeTo(['owner', 'accounts'], { pins: id })} aria-label=${`${plural(usage.pins, 'pin')} of ${email}`}>${plural(usage.pins, 'pin')}</a>
+          <${UsageAlert} usage=${usage} limits=${plans.value?.find(({ id }) => id === plan)} />`,
+        'age',
+      ],
+      ['Plan', choose],
+      ['Changes', changesOf, 'actions'],
+    ])}</div>
+    ${value && html`<${Pager} page=${page} pages=${value.pagination.totalPages} onPage=${setPage} />`}
     ${isMaking && html`<${NewAccountDialog} plans=${names} onClose=${() => setMaking(false)} onMade=${made} />`}
     ${secret && html`<${SecretDialog} secret=${secret} onClose=${() => setSecret(null)} />`}
-    ${disabled && html`<${DisableAccountDialog} account=${disabled} onClose=${() => setDisabled(null)} onDone=${close} />`}
-    ${deleted && html`<${DeleteAccountDialog} account=${deleted} onClose=${() => setDeleted(null)} onDone=${close} />`}
-  </section>`
+    ${disabled && html`<${DisableAccountDialog} account=${disabled} onClose=${() => setDisabled(null)} onDone=${reload} />`}
+    ${deleted && html`<${DeleteAccountDialog} account=${deleted} onClose=${() => setDeleted(null)} onDone=${reload} />`}
+  </${Card}>`
 }
 
-interface TableProps {
-  accounts: readonly ManagedAccount[]
-  plans: readonly string[]
-  limits: readonly PlanLimits[]
-  onPlan: (account: ManagedAccount, plan: string) => void
-  onDisable: (account: ManagedAccount) => void
-  onEnable: (account: ManagedAccount) => void
-  onEndSessions: (account: ManagedAccount) => void
-  onLink: (account: ManagedAccount) => void
-  onDelete: (account: ManagedAccount) => void
-}
-
-function Table({ accounts, ...acts }: TableProps) {
-  return html`<div class="list"><table class="stacked accounts">
-    <thead><tr>
-      <th scope="col">Account</th><th scope="col">Keeps</th><th scope="col">Plan</th>
-      <th scope="col"><span class="unseen">Changes</span></th>
-    </tr></thead>
-    <tbody>${accounts.map(account => html`<${Row} key=${account.id} account=${account} ...${acts} />`)}</tbody>
-  </table></div>`
-}
-
-function Row({
-  account,
-  plans,
-  limits,
-  onPlan,
-  onDisable,
-  onEnable,
-  onEndSessions,
-  onLink,
-  onDelete,
-}: Omit<TableProps, 'accounts'> & { account: ManagedAccount }) {
-  const { id, email, name, role, plan, disabled, createdAt, usage } = account
-  const choices = plans.includes(plan) ? plans : [plan, ...plans]
-  return html`<tr>
-    <td class="name">
-      <strong>${email}</strong>
-      ${role === 'owner' && html` <span class="badge">owner</span>`}
-      ${disabled && html` <span class="badge bad">disabled</span>`}
-      <span class="under">${name && `${name} · `}since ${formatInstant(createdAt)}</span>
-    </td>
-    <td class="age">${shownBytes(usage.storedBytes)}<a class="under" href=${routeTo(['owner', 'accounts'], { pins: id })}
-      aria-label=${`${plural(usage.pins, 'pin')} of ${email}`}>${plural(usage.pins, 'pin')}</a>
-      <${UsageAlert} usage=${usage} limits=${limits.find(({ id }) => id === plan)} /></td>
-    <td>
-      <select
-        aria-label=${`Plan of ${email}`}
-        value=${plan}
-        onChange=${(event: Event & { currentTarget: HTMLSelectElement }) => onPlan(account, event.currentTarget.value)}
-      >${choices.map(one => html`<option key=${one} value=${one} selected=${one === plan}>${one}</option>`)}</select>
-    </td>
-    <td><div class="buttons end">
-      <button class="small" aria-label=${`Password link for ${email}`} onClick=${() => onLink(account)}>Password link</button>
-      <button class="small" aria-label=${`End sessions of ${email}`} onClick=${() => onEndSessions(account)}>End sessions</button>
-      <button class="small" aria-label=${`${disabled ? 'Enable' : 'Disable'} ${email}`} onClick=${() => (disabled ? onEnable : onDisable)(account)}>
-        ${disabled ? 'Enable' : 'Disable'}
-      </button>
-      <button class="small danger" aria-label=${`Delete ${email}`} onClick=${() => onDelete(account)}>Delete</button>
-    </div></td>
-  </tr>`
+function nameOf({ email, name, role, disabled, createdAt }: ManagedAccount) {
+  return html`<strong>${email}</strong>
+    ${role === 'owner' && html` <span class="badge">owner</span>`}
+    ${disabled && html` <span class="badge bad">disabled</span>`}
+    <span class="under">${name && `${name} · `}since ${formatInstant(createdAt)}</span>`
 }
