@@ -153,6 +153,8 @@ async function copied(database: Postgres): Promise<void> {
         await copies?.sourcesOf(due)
         await copies?.placesOf(due)
         await copies?.counts()
+        await database.command("INSERT INTO copy_absences (cluster_id, node) VALUES ('near', 'there')")
+        await database.command('UPDATE nodes SET last_seen_at = clock_timestamp()')
         await copies?.presence.observe(() => 1_000, 1_000)
         await copies?.presence.room(true)
         await copies?.presence.room(false)

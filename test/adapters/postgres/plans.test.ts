@@ -123,6 +123,7 @@ const SMALL = [
   'moves',
   'fleet_secret',
   'hold_numbers',
+  'copy_absences',
   'copy_sets',
   'copy_walk',
   'revisions',
@@ -151,6 +152,7 @@ const WHOLE: ReadonlyArray<[statement: RegExp, why: string]> = [
   [/AS taker, COUNT\(\*\) AS count/, 'counts offers by node, for the owner'],
   [/^\s*SELECT MAX\(nodes.name\) AS name, 1/, 'the wanted copies by a partial index, for the owner'],
   [/^\s*SELECT node AS name, COUNT|AS number, SUM\(dag_size\)/, 'counts by node, for the owner'],
+  [/^\s*SELECT state, COUNT\(\*\) AS count, \(extract/, 'counts the copies of a node, for the owner and metrics'],
   [/^SELECT id, url FROM nodes\s+WHERE url LIKE/, 'finds the first private root by a partial index, at the start'],
   [/^SELECT 'accounts' AS kind/, 'totals of all accounts, for the owner'],
 ]
