@@ -38,6 +38,10 @@ export interface Asked {
 export interface AbusedServerOptions {
   longestMs?: number
   database?: string | undefined
+  /** Default: `error`. */
+  logLevel?: 'error' | 'info'
+  /** Adds to the configuration. */
+  config?: object
 }
 
 /** A server for the abuse tests with an owner's key, and a client for it. */
@@ -54,14 +58,19 @@ export class AbusedServer {
   }
 
   /** @param options `longestMs` limits the life of the process; `database` is the URL of a PostgreSQL catalogue */
-  static async start({ longestMs = 300_000, database }: AbusedServerOptions = {}): Promise<AbusedServer> {
+  static async start({
+    longestMs = 300_000,
+    database,
+    logLevel = 'error',
+    config: more,
+  }: AbusedServerOptions = {}): Promise<AbusedServer> {
     const directory = temporaryDirectory()
     const config = join(directory.path, 'config.json')
-    writeFileSync(config, JSON.stringify({ ...CONFIG, database }))
+    writeFileSync(config, JSON.stringify({ ...CONFIG, ...more, database }))
     const key = `abuse_${randomBytes(32).toString('hex')}`
     const watched = await WatchedServer.start(join(directory.path, 'data'), join(directory.path, 'stalls'), {
       args: ['--config', config],
-      env: { HOLDFAST_BOOTSTRAP_KEY: key, HOLDFAST_LOG_LEVEL: 'error' },
+      env: { HOLDFAST_BOOTSTRAP_KEY: key, HOLDFAST_LOG_LEVEL: logLevel },
       longestMs,
     })
     return new AbusedServer(directory, watched, key)

@@ -4,6 +4,7 @@ import { carOf, sectionOf } from '../content/car/support/cars.ts'
 import { blockOf, directoryOf, fileOf, identityBlock, leaf, leaves } from '../pins/fetches/support/dags.ts'
 import { pseudoRandom } from '../support/bytes.ts'
 import type { Draws } from '../support/draws.ts'
+import { SECRET } from './canaries.ts'
 
 /** A request as it goes over the wire: a head line by line, and a body. */
 export interface FuzzedRequest {
@@ -177,10 +178,13 @@ export const KNOWN = directoryOf({
 /** Content of which the limits of CIDs are: an identity CID of 128 bytes, and one of a byte more. */
 const IDENTITIES = [128, 129, 300].map(size => identityBlock(CODEC.raw, Buffer.alloc(size, 'fuzz ')).cid)
 
-const CIDS = [KNOWN.root.toString(), ...KNOWN.blocks.map(block => block.cid.toString())]
+const CIDS = [KNOWN, SECRET].flatMap(({ root, blocks }) => [root, ...blocks.map(({ cid }) => cid)].map(String))
 
-/** Makes one request after the other, each from what real ones are made of, with parts that are wrong. */
-export async function nextRequest(draws: Draws, key: string): Promise<FuzzedRequest> {
+/**
+ * Makes one request after the other, each from what real ones are made of, with parts that are wrong. Most have one of
+ * the keys.
+ */
+export async function nextRequest(draws: Draws, keys: readonly [string, ...string[]]): Promise<FuzzedRequest> {
   const kind = draws.below(10)
   const request =
     kind < 4
@@ -190,7 +194,7 @@ export async function nextRequest(draws: Draws, key: string): Promise<FuzzedRequ
         : kind < 8
           ? formRequest(draws)
           : await carRequest(draws)
-  if (draws.below(8) !== 0) request.headers.push(['x-api-key', key])
+  if (draws.below(8) !== 0) request.headers.push(['x-api-key', draws.pick(keys)])
   for (let i = draws.below(3); i > 0; i--) request.headers.push([draws.pick(HEADERS), value(draws)])
   if (draws.below(12) === 0) request.body = mutated(draws, request.body)
   return request

@@ -7,7 +7,7 @@ const PATIENCE_MS = 30_000
 /**
  * Sends a request byte by byte as it is, on a connection of its own, and reads the answer to its end.
  *
- * @returns the status and what follows the head; status 0 for a connection that was closed without an answer
+ * @returns the status and the whole answer; status 0 for a connection that was closed without an answer
  */
 export function send(port: number, request: FuzzedRequest): Promise<{ status: number; body: string }> {
   const head = [
@@ -23,7 +23,7 @@ export function send(port: number, request: FuzzedRequest): Promise<{ status: nu
     const finish = (): void => {
       const text = Buffer.concat(chunks).toString('latin1')
       const status = Number(/^HTTP\/1\.1 (\d{3})/.exec(text)?.[1] ?? 0)
-      resolve({ status, body: text.slice(text.indexOf('\r\n\r\n') + 4) })
+      resolve({ status, body: text })
     }
     socket.setTimeout(PATIENCE_MS, () => socket.destroy(new Error('no answer')))
     socket.on('data', chunk => chunks.push(chunk))
