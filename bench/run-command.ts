@@ -31,6 +31,7 @@ import { TABLE_SUBJECTS } from './table/goals.ts'
 import { goalsMet, tableMarkdown } from './table/table.ts'
 import { takedowns } from './takedowns.ts'
 import { testEngine } from './test-engine.ts'
+import { timing } from './timing.ts'
 import { upload } from './upload.ts'
 
 const BENCHES: readonly Bench[] = [
@@ -40,6 +41,7 @@ const BENCHES: readonly Bench[] = [
   fetch,
   gateway,
   takedowns,
+  timing,
   list,
   search,
   crowd,

@@ -19,6 +19,9 @@ const RAW = 0x55
 /** Value of `ends` for a hold without an end. */
 const FOR_EVER = Number.MAX_SAFE_INTEGER
 
+/** Value of `way` for a root of an account. */
+const PRIVATE_WAY = 1_000
+
 /** Query strings of the two kinds of reads. */
 const READS = { block: '?format=raw', file: '' } as const
 type Read = keyof typeof READS
@@ -28,6 +31,7 @@ const DIRECTORIES: ReadonlyArray<{ name: string; change(dir: string, cid: string
   { name: 'no-takedowns', change: async () => undefined },
   { name: 'many-takedowns', change: (dir, _, count) => writeTakedowns(dir, count) },
   { name: 'many-roots', change: async (dir, cid, count) => addRoots(join(dir, 'holdfast.db'), cid, count) },
+  { name: 'many-private', change: async (dir, cid, count) => addRoots(join(dir, 'holdfast.db'), cid, count, true) },
 ]
 
 /** Writes the list of takedowns of a data directory. */
@@ -42,7 +46,8 @@ export function writeTakedowns(dir: string, count: number): Promise<void> {
 /**
  * Inserts complete roots that need the block, directly into the database. Through the server that would take an hour.
  */
-function addRoots(file: string, cid: string, count: number): void {
+function addRoots(file: string, cid: string, count: number, arePrivate = false): void {
+  const [owner, way] = arePrivate ? ['1000000 + i', PRIVATE_WAY] : ['0', 0]
   const db = new BetterSqlite3(file)
   try {
     db.pragma('synchronous = OFF')
@@ -52,12 +57,12 @@ function addRoots(file: string, cid: string, count: number): void {
       db.exec(`
         CREATE TEMP TABLE start AS SELECT MAX(id) AS root FROM roots;
         WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ${count})
-        INSERT INTO roots (id, backend_id, state, codec, multihash, created_at, blocks)
-        SELECT start.root + i, 0, 'complete', ${RAW}, CAST(X'1220' || randomblob(32) AS BLOB), 0, 1 FROM n, start;
+        INSERT INTO roots (id, backend_id, state, codec, multihash, owner, created_at, blocks)
+        SELECT start.root + i, 0, 'complete', ${RAW}, CAST(X'1220' || randomblob(32) AS BLOB), ${owner}, 0, 1 FROM n, start;
         INSERT INTO holds (id, root_id, ends)
         SELECT 'bench ' || roots.id, roots.id, ${FOR_EVER} FROM roots, start WHERE roots.id > start.root;
-        INSERT INTO root_blocks (root_id, block_id)
-        SELECT roots.id, ${id} FROM roots, start WHERE roots.id > start.root;
+        INSERT INTO root_blocks (root_id, block_id, way)
+        SELECT roots.id, ${id}, ${way} FROM roots, start WHERE roots.id > start.root;
         DROP TABLE start;
       `)
     })()
@@ -104,10 +109,10 @@ export const takedowns: Bench = {
   minutes: 3,
   describe: scale => {
     const many = MANY[scale].toLocaleString('en')
-    return `${BYTES / 1024} KiB by the gateway, as a block and as a file: without takedowns, with ${many}, and where ${many} roots need the block`
+    return `${BYTES / 1024} KiB by the gateway, as a block and as a file. Without takedowns, with ${many}, and where ${many} public or private roots need the block`
   },
   targets: NAMES.flatMap(metric =>
-    ['many-takedowns', 'many-roots'].map(
+    ['many-takedowns', 'many-roots', 'many-private'].map(
       (subject): Target => ({ subject, metric, against: 'no-takedowns', atLeast: 0.97 }),
     ),
   ),

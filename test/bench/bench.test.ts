@@ -39,6 +39,7 @@ import { start } from '../../bench/start.ts'
 import { status } from '../../bench/status.ts'
 import { takedowns } from '../../bench/takedowns.ts'
 import { testEngine } from '../../bench/test-engine.ts'
+import { distanceOf, timing } from '../../bench/timing.ts'
 import { upload } from '../../bench/upload.ts'
 import { findIpfsCluster } from '../support/ipfs-cluster.ts'
 import { hasPostgres } from '../support/postgres-server.ts'
@@ -69,6 +70,7 @@ const LIGHT = [
   fetch,
   gateway,
   takedowns,
+  timing,
   list,
   status,
   deletes,
@@ -424,4 +426,11 @@ test('a build is older than changed sources', async () => {
   expect(isOlder(built, dir, ['src'])).toBe(true)
   await date(source, 1_000)
   expect(isOlder(built, dir, ['src/', 'built'])).toBe(false)
+})
+
+test('the distance of two kinds of times is between 0 and 0.5', () => {
+  expect(distanceOf([1, 2, 3, 4], [1, 2, 3, 4])).toBe(0)
+  expect(distanceOf([5, 6, 7], [1, 2, 3])).toBe(0.5)
+  expect(distanceOf([1, 2, 3], [5, 6, 7])).toBe(0.5)
+  expect(distanceOf([1, 1, 2], [1, 2, 2])).toBeCloseTo(1 / 6)
 })
