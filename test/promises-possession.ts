@@ -38,8 +38,8 @@ export const possessionPromises: readonly KeptPromise[] = [
   {
     promise: 'a block belongs to the owners of its roots',
     file: 'src/ledger/block-table.ts',
-    find: 'WHERE ${LIVE_ROOT} AND r.owner IN (0, ?) LIMIT 1',
-    replace: 'WHERE ${LIVE_ROOT} AND r.owner >= min(0, ?) LIMIT 1',
+    find: 'WHERE ${LIVE_ROOT} AND r.owner IN (0, ?)\n',
+    replace: 'WHERE ${LIVE_ROOT} AND r.owner >= min(0, ?)\n',
     test: content('is usable through a root of another owner'),
   },
   {
@@ -52,8 +52,8 @@ export const possessionPromises: readonly KeptPromise[] = [
   {
     promise: 'a root on another system is found only by its owner',
     file: 'src/ledger/root-table.ts',
-    find: 'AND codec = ? AND backend_id = ? AND owner = ?`)',
-    replace: 'AND codec = ? AND backend_id = ? AND owner >= min(0, ?)`)',
+    find: 'AND codec = ? AND backend_id = ? AND owner = ?\n',
+    replace: 'AND codec = ? AND backend_id = ? AND owner >= min(0, ?)\n',
     test: content('is found by its root if that is public'),
   },
   {
@@ -66,8 +66,8 @@ export const possessionPromises: readonly KeptPromise[] = [
   {
     promise: 'strangers read through no root of an account',
     file: 'src/ledger/open-blocks.ts',
-    find: 'rootId, liveUntil FROM ${OPEN} WHERE owner = 0 LIMIT 1`',
-    replace: 'rootId, liveUntil FROM ${OPEN} LIMIT 1`',
+    find: '${OPEN}\n    WHERE owner = 0 AND rootId >',
+    replace: '${OPEN}\n    WHERE rootId >',
     test: content('is public or private through its roots'),
   },
   {

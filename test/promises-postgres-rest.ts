@@ -541,7 +541,7 @@ const promises: readonly KeptPromise[] = [
   {
     promise: 'a node notices that its database is on another server',
     file: 'adapters/postgres/database-past.ts',
-    find: "    if (past.system !== known.system) return 'the database is on another server than before'\n",
+    find: "    if (past.system !== known.system) return { problem: 'the database is on another server than before' }\n",
     replace: '',
     test: { file: 'test/adapters/postgres/database-past.test.ts', name: 'tells another system' },
   },

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import type { SetBack } from '../../src/catalogue/offers.ts'
 import type { CataloguePast, KeptPast, KnownPast, Past } from '../../src/catalogue/shared-catalogue.ts'
+import { NEWEST_REVISION } from './schema-revisions.ts'
 import { NEWEST_SET_BACK } from './schema-set-backs.ts'
 
 interface Connection {
@@ -15,7 +16,7 @@ const UNKNOWN = `SELECT number::float8 AS number FROM unnest($1::bigint[]) AS nu
 /** Hold numbers to skip after a set-back: far more than the lost commits of all nodes can have used. */
 const GAP = 1_000_000_000
 
-const STATE = `SELECT (${NEWEST_SET_BACK}) AS newest, (SELECT offered FROM nodes WHERE name = $1) AS offered,
+const STATE = `SELECT (${NEWEST_SET_BACK}) AS newest, ${NEWEST_REVISION}::float8 AS revision, (SELECT offered FROM nodes WHERE name = $1) AS offered,
   EXISTS (SELECT 1 FROM set_backs WHERE id = $2) AS "isKnown"`
 /** Every node offers again from the start. */
 const NOTE = `WITH noted AS (INSERT INTO set_backs (id, problem, noticed_by) VALUES ($1, $2, $3))
@@ -34,11 +35,14 @@ export class DatabasePast implements CataloguePast {
   readonly #onProblem: (problem: string) => void
   #current: Past | null = null
   #problem: string | null = null
+  #lacksStart: boolean
 
-  constructor(kept: KeptPast, node: string, onProblem: (problem: string) => void) {
+  /** @param lacksStart true if the database lacks starts of this node */
+  constructor(kept: KeptPast, node: string, onProblem: (problem: string) => void, lacksStart = false) {
     this.#kept = kept
     this.#node = node
     this.#onProblem = onProblem
+    this.#lacksStart = lacksStart
   }
 
   get problem(): string | null {
@@ -52,11 +56,20 @@ export class DatabasePast implements CataloguePast {
     if (past === undefined) return
     const kept = this.#kept.get() ?? { past, problem: null, setBack: null }
     const found = await this.#found(connection, past, kept)
-    const setBack = found === null ? kept.setBack : await this.#note(connection, found, kept)
+    const setBack = found === null ? kept.setBack : await this.#note(connection, found.problem, kept)
     this.#current = past
-    this.#show(found ?? kept.problem)
+    this.#show(found?.problem ?? kept.problem)
     const known = { past, problem: this.#problem, setBack }
-    if (found !== null || kept.setBack !== setBack || this.#kept.get() === null) this.#kept.put(known)
+    if (found !== null || kept.setBack !== setBack || this.#kept.get() === null) {
+      this.#kept.put(known, found?.lacksNothing === true)
+    }
+    if (found === null) return
+    this.#lacksStart = false
+    // The database gives later numbers to other changes again.
+    const {
+      rows: [newest],
+    } = await connection.query<{ revision: number }>(`SELECT ${NEWEST_REVISION}::float8 AS revision`)
+    this.#kept.confirm(newest?.revision ?? 0)
   }
 
   /** Accepts the present state of the database, unless another problem has replaced the given one. */
@@ -75,7 +88,14 @@ export class DatabasePast implements CataloguePast {
     this.#kept.put({ ...kept, problem: this.#problem, setBack: id })
   }
 
-  /** Forgets the former history of a data directory that has joined as a new node, and stores why it must offer. */
+  confirm(revision: number): void {
+    this.#kept.confirm(revision)
+  }
+
+  /**
+   * Forgets the former history of a data directory that has joined as a new node, or was restored, and stores why it must
+   * offer.
+   */
   async returned(connection: Connection, { id, problem }: SetBack): Promise<void> {
     await this.#skipKnownHolds(connection)
     const {
@@ -90,17 +110,29 @@ export class DatabasePast implements CataloguePast {
   }
 
   /** Returns how the database differs from the known one; null if it does not, or if this difference is known. */
-  async #found(connection: Connection, past: Past, { past: known, problem, setBack }: KnownPast) {
-    if (past.system !== known.system) return 'the database is on another server than before'
-    if (past.database !== known.database) return 'the database was dropped and created again'
+  async #found(
+    connection: Connection,
+    past: Past,
+    { past: known, problem, setBack }: KnownPast,
+  ): Promise<{ problem: string; lacksNothing?: boolean } | null> {
+    if (past.system !== known.system) return { problem: 'the database is on another server than before' }
+    if (past.database !== known.database) return { problem: 'the database was dropped and created again' }
     const {
       rows: [state],
-    } = await connection.query<{ isKnown: boolean }>(STATE, [this.#node, setBack])
-    if (setBack !== null && state?.isKnown === false) return 'the database was restored to an earlier point again'
-    const isBehind = problem === null && (await this.#lacksHolds(connection))
-    if (isBehind) return 'the database lacks the latest commits: it was restored to an earlier point'
+    } = await connection.query<{ isKnown: boolean; revision: number }>(STATE, [this.#node, setBack])
+    if (setBack !== null && state?.isKnown === false) {
+      return { problem: 'the database was restored to an earlier point again' }
+    }
+    const lacksChanges = this.#lacksStart || (state?.revision ?? 0) < this.#kept.revision()
+    const isBehind = lacksChanges || (problem === null && (await this.#lacksHolds(connection)))
+    if (isBehind) return { problem: 'the database lacks the latest commits: it was restored to an earlier point' }
     if (past.timeline === known.timeline) return null
-    return `the database changed from timeline ${known.timeline} to ${past.timeline}: it was restored, or a standby took over`
+    const change = `from timeline ${known.timeline} to ${past.timeline}`
+    return {
+      problem: `the database changed ${change}: it was restored, or a standby took over`,
+      // A standby that has every change of the visibility leaves no doubt about the owners of roots.
+      lacksNothing: problem === null,
+    }
   }
 
   async #lacksHolds(connection: Connection): Promise<boolean> {

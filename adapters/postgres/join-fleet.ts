@@ -1,12 +1,15 @@
 import { randomUUID } from 'node:crypto'
 import type { NodeState } from '../../src/catalogue/fleet.ts'
 import type { SetBack } from '../../src/catalogue/offers.ts'
-import type { NodeName, SharedOptions } from '../../src/catalogue/shared-catalogue.ts'
+import type { LastRun, NodeName, SharedOptions } from '../../src/catalogue/shared-catalogue.ts'
 import { HoldfastError } from '../../src/domain/errors.ts'
 import { checkSets, wantSets } from './copy-sets.ts'
 import { hasEnded } from './node-states.ts'
 import { NEWEST_SET_BACK } from './schema-set-backs.ts'
 import type { Sql } from './sql.ts'
+
+const LAST_RUN = 'SELECT run, confirmed FROM nodes WHERE name = $1'
+const RESTORED = 'the data directory was restored: it is older than the database'
 
 interface NodeRow {
   name: string
@@ -16,21 +19,31 @@ interface NodeRow {
 }
 
 type Place = Pick<SharedOptions, 'address' | 'clusterNodes'> & Partial<Pick<SharedOptions, 'copySets' | 'expected'>>
-type Joining = Place & Pick<SharedOptions, 'newSecret'> & { run: string }
+type Joining = Place &
+  Pick<SharedOptions, 'newSecret'> & { run: string; past?: Pick<SharedOptions['past'], 'olderSide' | 'begin'> }
 
 /**
  * Registers a data directory as a node, in the transaction of `sql`. A new directory gets the next number. Rows of nodes
  * that have ended keep theirs. The directory of a node that was given up may join as a new node.
  *
- * @returns `returned` is the set-back for which such a node offers its content; null for other directories
+ * @returns `returned` is the set-back for which such a node, or a restored directory, offers its content; null for
+ * other directories. `isSetBack` is true if the database lacks starts of the node.
  * @throws HoldfastError `CONFIG_INVALID` if the database belongs to other directories, or the node was given up
  */
 export async function joinFleet(sql: Sql, directory: NodeName, joining: Joining) {
-  const { address, clusterNodes, copySets = {}, newSecret, run } = joining
+  const { address, clusterNodes, copySets = {}, newSecret, run, past } = joining
   await sql.run('LOCK TABLE nodes IN EXCLUSIVE MODE')
   const { all, own, lost } = await checkJoin(sql, directory, joining)
   const name = directory.known === null || (lost !== null && lost === own) ? directory.make() : directory.known
-  const returned = lost === null ? null : await noteReturn(sql, lost, name)
+  const last = await sql.first<LastRun>(LAST_RUN, [name])
+  const older = (last && past?.olderSide(last)) ?? null
+  const returned =
+    lost !== null
+      ? await noteReturn(sql, returnOf(lost), name)
+      : older === 'ledger'
+        ? await noteReturn(sql, RESTORED, name)
+        : null
+  past?.begin(run, last?.run ?? null)
   const number = all.find(node => node.name === name)?.number ?? Math.max(-1, ...all.map(node => node.number)) + 1
   await sql.run(
     `INSERT INTO nodes (name, number, id, url, run, clusters, offered, copy_sets)
@@ -52,7 +65,7 @@ export async function joinFleet(sql: Sql, directory: NodeName, joining: Joining)
   const kept = await sql.first<{ secret: Uint8Array }>('SELECT secret FROM fleet_secret LIMIT 1')
   const secret = kept?.secret ?? newSecret()
   if (kept === undefined) await sql.run('INSERT INTO fleet_secret (secret) VALUES ($1)', [secret])
-  return { name, number, secret, returned }
+  return { name, number, secret, returned, isSetBack: older === 'catalogue' }
 }
 
 /**
@@ -110,11 +123,17 @@ function givenUp({ id, state }: NodeRow): HoldfastError {
   return new HoldfastError('CONFIG_INVALID', `database: the node ${id} of this data directory was ${how}: ${remedy}`)
 }
 
-/** Lets the new node offer its content before any node releases some. The other nodes have nothing more to offer. */
-async function noteReturn(sql: Sql, { id }: NodeRow, name: string): Promise<SetBack> {
-  const problem = `the data directory of the node ${id}, which was given up, has returned as a new node`
+function returnOf({ id }: NodeRow): string {
+  return `the data directory of the node ${id}, which was given up, has returned as a new node`
+}
+
+/** Lets a node offer its content before any node releases some. The other nodes have nothing more to offer. */
+async function noteReturn(sql: Sql, problem: string, name: string): Promise<SetBack> {
   const setBack = { id: randomUUID(), problem }
-  await sql.run(`UPDATE nodes SET offered = $1 WHERE offered IS NOT DISTINCT FROM (${NEWEST_SET_BACK})`, [setBack.id])
+  await sql.run(
+    `UPDATE nodes SET offered = $1 WHERE offered IS NOT DISTINCT FROM (${NEWEST_SET_BACK}) AND name <> $2`,
+    [setBack.id, name],
+  )
   await sql.run('INSERT INTO set_backs (id, problem, noticed_by) VALUES ($1, $2, $3)', [setBack.id, problem, name])
   return setBack
 }

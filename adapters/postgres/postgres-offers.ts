@@ -1,15 +1,25 @@
-import type { Offer, Offers, SetBack } from '../../src/catalogue/offers.ts'
-import { compareOffered, isHeld, type OfferedRecord, repairOf } from '../../src/catalogue/rules/offer-rules.ts'
+import type { StatusChange } from '../../src/catalogue/fetches.ts'
+import type { DisputedRecord, Offer, Offers, SetBack } from '../../src/catalogue/offers.ts'
+import {
+  compareOffered,
+  type HiddenRecord,
+  isHeld,
+  type OfferedRecord,
+  repairOf,
+} from '../../src/catalogue/rules/offer-rules.ts'
 import type { CatalogueRecord, ReconciliationParts } from '../../src/catalogue/rules/reconciliation-rules.ts'
 import { foundRecord, RECORDS_AFTER, type WrongRecord } from '../../src/catalogue/rules/reconciliation-rules.ts'
 import { selectList } from '../../src/catalogue/rules/statement.ts'
 import { isHoldfastError } from '../../src/domain/errors.ts'
+import { PUBLIC } from '../../src/ledger/possessor.ts'
 import type { OwnedDag } from '../../src/ledger/whole-dag.ts'
 import { BACKEND_ID } from './backends.ts'
 import type { ContentParts } from './content-change.ts'
 import { IS_GIVEN_UP } from './node-states.ts'
 import { assignOffers, endOffers, findTakers, IS_REMOVED } from './offer-takers.ts'
 import { PostgresDriver } from './postgres-driver.ts'
+import { checkPrivate } from './private-records.ts'
+import { giveOwner } from './record-owner.ts'
 import { NEWEST_SET_BACK } from './schema-set-backs.ts'
 import type { Sql } from './sql.ts'
 
@@ -47,6 +57,15 @@ const OPEN = `
   ORDER BY record_id, offers.node`
 const RECORD = `SELECT ${selectList(foundRecord).postgres} FROM records WHERE id = $1`
 const TAKEN = `${RECORD} AND EXISTS (SELECT 1 FROM offers WHERE record_id = $1 AND node = $2)`
+const NUMBERS = 'SELECT id, owner FROM accounts WHERE id = ANY($1) AND owner IS NOT NULL'
+const DISPUTE = `INSERT INTO disputes (record_id, catalogue) VALUES ($1, $2)
+  ON CONFLICT (record_id) DO UPDATE SET catalogue = excluded.catalogue`
+/** Selects the holds by which no public record of the catalogue is kept. A commit may still use a new hold. */
+const CLOSED = `
+  SELECT id FROM unnest($2::text[]) AS one (id) WHERE NOT EXISTS (
+    SELECT 1 FROM holds JOIN roots ON roots.id = holds.root_id
+    WHERE holds.id = one.id AND holds.node = $1 AND holds.state NOT IN ('kept', 'void') AND roots.owner = 0)`
+const COMPARED_AT_ONCE = 100
 const NOTHING = { isEnded: false, changes: [] }
 
 type Nullable<Row> = { [Name in keyof Row]: Row[Name] | null }
@@ -86,12 +105,38 @@ export class PostgresOffers implements Offers {
       return { isDone: count === 1, changes: [] }
     }
     const takers = await findTakers(this.#sql, this.#node)
-    const { wrong, others } = await compareOffered(found, { ledger: this.#parts.ledger, homes, takers })
+    const numbers = await this.#numbersOf(found)
+    const { wrong, others, hidden } = await compareOffered(found, {
+      ledger: this.#parts.ledger,
+      homes,
+      takers,
+      numbers,
+    })
     const { first, later } = await this.#paced(wrong)
     const changes = first.length === 0 ? [] : await this.#mend(first, now)
     await this.#offer([...others, ...later])
+    const disputed: DisputedRecord[] = []
+    for (const one of hidden) {
+      const made = await this.#hide(one, now)
+      if (made === null) continue
+      changes.push(...made)
+      const { id: record, cid, owner } = one.record
+      disputed.push({ record, cid, catalogue: owner === PUBLIC ? 'public' : 'private' })
+    }
     await database.command(MOVE_ON, [this.#node, after, last])
-    return { isDone: false, changes }
+    return { isDone: false, changes, disputed }
+  }
+
+  async compare(): Promise<boolean> {
+    const { ledger } = this.#parts
+    const { upTo, roots, last } = ledger.uncompared(COMPARED_AT_ONCE)
+    if (upTo === 0) return false
+    for (const ids of ledger.readableHolds(roots)) {
+      const closed = await this.#sql.all<{ id: string }>(CLOSED, [this.#node, ids])
+      if (closed.length > 0) await ledger.setEnds(closed.map(({ id }) => ({ id, ends: 0 })))
+    }
+    await ledger.compared({ upTo, last })
+    return true
   }
 
   async waitsFor(): Promise<string[]> {
@@ -145,6 +190,26 @@ export class PostgresOffers implements Offers {
     } finally {
       await holds.discard(placed.flatMap(hold => hold?.id ?? []))
     }
+  }
+
+  async #numbersOf(records: readonly CatalogueRecord[]): Promise<ReadonlyMap<string, number>> {
+    const ids = [...new Set(records.map(({ accountId }) => accountId))]
+    const found = await this.#sql.all<{ id: string; owner: number }>(NUMBERS, [ids])
+    return new Map(found.map(({ id, owner }) => [id, owner]))
+  }
+
+  /** Makes a record private that the ledger has as private, or of which it has public content only. */
+  async #hide({ record, root, owner }: HiddenRecord, now: number): Promise<StatusChange[] | null> {
+    await checkPrivate(this.#parts.database, [owner])
+    const hold = this.#parts.ledger.holdOf(root.id)
+    if (hold === null) return null
+    const side = record.owner === PUBLIC ? 'public' : 'private'
+    const made = await giveOwner(this.#parts, { record, root, hold, owner, now }, sql =>
+      sql.run(DISPUTE, [record.id, side]),
+    )
+    if (made === null) return null
+    if (made.status === 'pinned') return []
+    return this.#mend([{ record: made, kind: repairOf(made), backendId: root.backendId }], now)
   }
 
   get #node(): string {

@@ -6,6 +6,7 @@ import { fetchFor } from '../../src/catalogue/rules/fetch-rows.ts'
 import { isLocal, type ReconciliationParts, type WrongRecord } from '../../src/catalogue/rules/reconciliation-rules.ts'
 import type { HeldRecord } from '../../src/catalogue/rules/removal-rules.ts'
 import { checkTransition } from '../../src/domain/pin-status.ts'
+import type { Visibility } from '../../src/domain/visibility.ts'
 import type { CatalogueHolds } from '../../src/ledger/catalogue-holds.ts'
 import { ContentChange, type ContentParts } from './content-change.ts'
 import { beginFetch, fetchParts } from './fetch-parts.ts'
@@ -25,6 +26,8 @@ const DAMAGED_COPY = `
   UPDATE copies SET state = 'damaged', due_at = 0
   WHERE root_id = (${ROOT_OF_DAG}) AND state IN ('have', 'surplus', 'going')`
 
+const DISPUTED = 'SELECT record_id AS id, catalogue FROM disputes WHERE record_id = ANY($1)'
+
 /** A record to repair, with the backend that has its content or must fetch it. */
 type Mended = Pick<WrongRecord, 'record' | 'backendId'> & { now: number }
 
@@ -40,6 +43,11 @@ export class PostgresReconciliation implements ReconciliationParts {
     this.#sql = parts.database.reading
     this.ledger = parts.ledger
     this.node = parts.holds.node
+  }
+
+  async disputed(records: readonly string[]): Promise<ReadonlyMap<string, Visibility>> {
+    const found = await this.#sql.all<{ id: string; catalogue: Visibility }>(DISPUTED, [records])
+    return new Map(found.map(({ id, catalogue }) => [id, catalogue]))
   }
 
   async mend(wrong: readonly WrongRecord[], now: number): Promise<StatusChange[]> {

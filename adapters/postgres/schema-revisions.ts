@@ -27,6 +27,9 @@ export const revisionsSchema = `
   DROP FUNCTION takedowns_changed;
   -- The newest change that the node and its threads follow. Null if the version of the node confirms nothing.
   ALTER TABLE nodes ADD COLUMN confirmed BIGINT;
+  -- Records of which the database or a ledger said that they are public, after a set-back. They are private until their
+  -- account decides. catalogue: the visibility that the database had.
+  CREATE TABLE disputes (record_id TEXT COLLATE "C" PRIMARY KEY, catalogue TEXT NOT NULL);
   -- Each start of a node gives it another run. The version before does so, too, but confirms nothing afterwards.
   CREATE FUNCTION confirm_anew() RETURNS trigger LANGUAGE plpgsql AS $$
   BEGIN

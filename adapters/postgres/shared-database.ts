@@ -45,12 +45,14 @@ export async function openShared(options: SharedOptions, name: NodeName): Promis
     if (name.known !== null) await takeUp(database, name.known)
     if (Object.keys(options.copySets).length > 0) await prepareCopies(options.url)
     const run = `${FRAMES_RUN}${randomUUID()}`
-    const { secret, returned, ...node } = await database.transaction(sql => joinFleet(sql, name, { ...options, run }))
+    const joined = await database.transaction(sql => joinFleet(sql, name, { ...options, run }))
+    options.past.joined(run)
+    const { secret, returned, isSetBack, ...node } = joined
     const claim = new NodeClaim(node.name, options.onRefusal)
     await claim.take(connection)
     if (node.name !== name.known) await former?.release(connection)
     await voidLeft(database, node.name)
-    const past = new DatabasePast(options.past, node.name, options.onProblem)
+    const past = new DatabasePast(options.past, node.name, options.onProblem, isSetBack)
     if (returned !== null) await past.returned(connection, returned)
     const changes = new CredentialChanges(database, clock, past, claim, outage)
     const first = connection

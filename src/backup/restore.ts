@@ -130,6 +130,7 @@ async function restoreInto(
   let outcome: RestoreOutcome
   try {
     const keys = resolve(options.keys ?? join(directory, 'keys'))
+    ledger.forgetRuns()
     await bringKeys(dataDir, { keys, manifest, ledger, datastore, sameNode })
     const moved = await moveClusters(ledger, { from: manifest.dataDir ?? null, to: dataDir })
     const places = new Map([[DEFAULT_BACKEND_ID, dataDir], ...moved.map(({ id, is }) => [id, is] as const)])

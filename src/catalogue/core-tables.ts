@@ -153,6 +153,7 @@ export const coreTables: readonly CatalogueTable[] = [
     'copies',
     'copy_sets',
     'copy_walk',
+    'disputes',
     'moves',
     'nodes',
     'offers',
@@ -167,7 +168,7 @@ export const coreTables: readonly CatalogueTable[] = [
   ...named('sqlite', 'search_lists', 'search_runs').map(inAccount),
   ...named('sqlite', 'search_pending', 'counters', 'backends', 'blocks', 'small_blocks', 'root_blocks', 'garbage'),
   ...named('sqlite', 'announced_as', 'verification', 'cluster_checks', 'data_key', 'node_identity'),
-  ...named('sqlite', 'catalogue_move', 'catalogue_node', 'catalogue_past'),
+  ...named('sqlite', 'catalogue_move', 'catalogue_node', 'catalogue_past', 'catalogue_runs', 'uncompared'),
   ...named('sqlite', 'withheld', 'withheld_links', 'reach_walks', 'reached'),
 ]
 

@@ -1,3 +1,4 @@
+import type { Visibility } from '../domain/visibility.ts'
 import type { OwnedDag, WholeDag } from '../ledger/whole-dag.ts'
 import type { StatusChange } from './fetches.ts'
 
@@ -30,7 +31,14 @@ export interface Offers {
   walk(step: { setBack: SetBack; homes: ReadonlyMap<string, number>; limit: number; now: number }): Promise<{
     isDone: boolean
     changes: StatusChange[]
+    /** Records of which either the catalogue or the ledger said that they are private, and which now are. */
+    disputed?: readonly DisputedRecord[]
   }>
+  /**
+   * Compares the owners of the next public roots of this node with the catalogue, after a set-back. Lets nobody read by
+   * holds that keep no public record. Strangers cannot read these roots before. Returns false once all are compared.
+   */
+  compare(): Promise<boolean>
   /** Returns the nodes that have not finished their walks. Until then, no node may release anything. */
   waitsFor(): Promise<string[]>
   /**
@@ -60,6 +68,14 @@ export interface Offers {
     offer: Offer,
     given: { backendId: number; brought: { stagedRootId: number; dag: WholeDag } | null; now: number },
   ): Promise<{ isEnded: boolean; changes: StatusChange[] }>
+}
+
+/** A record that the catalogue and the ledger of its node call differently. It is private until somebody decides. */
+export interface DisputedRecord {
+  record: string
+  cid: string
+  /** The visibility in the catalogue. The ledger has the other one. */
+  catalogue: Visibility
 }
 
 /** The place of an offer in their order. */

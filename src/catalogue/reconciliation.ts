@@ -1,3 +1,4 @@
+import type { Visibility } from '../domain/visibility.ts'
 import type { OwnedDag } from '../ledger/whole-dag.ts'
 import type { StatusChange } from './fetches.ts'
 import type { AccountUsage } from './records.ts'
@@ -15,9 +16,11 @@ export type RecordProblem =
 
 /** A record with an inconsistency. */
 export interface RecordFinding {
-  kind: RecordProblem
+  kind: RecordProblem | 'record-disputed'
   record: string
   cid: string
+  /** The visibility in the catalogue before a record was disputed. */
+  catalogue?: Visibility
 }
 
 /**

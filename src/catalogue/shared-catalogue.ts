@@ -156,6 +156,8 @@ export interface CataloguePast {
   accept(problem: string): void
   /** Stores a set-back that this node did not notice, so that this node asks its operator, too. */
   learn(setBack: SetBack): void
+  /** Notes a change in the ledger before the node confirms it in the database. */
+  confirm(revision: number): void
 }
 
 /** Marks that identify the history of a database. A restored copy or a promoted standby has different marks. */
@@ -179,10 +181,27 @@ export interface KnownPast {
 
 export interface KeptPast {
   get(): KnownPast | null
-  put(known: KnownPast): void
+  /** @param lacksNothing true if a new set-back leaves no doubt about the owners of this node's roots */
+  put(known: KnownPast, lacksNothing?: boolean): void
   /** Returns the newest holds in the ledger of this node. */
   newestHolds(): number[]
   isHeld(hold: number): boolean
+  /** Returns which of the two was set back since the last start of the node; null for neither. */
+  olderSide(noted: LastRun): 'catalogue' | 'ledger' | null
+  /** Notes a start before the catalogue does. `known` is the last run in the catalogue. */
+  begin(run: string, known: string | null): void
+  /** Notes that the catalogue has a start. */
+  joined(run: string): void
+  /** Returns the newest change in {@link RevisionRows} that the node has confirmed; 0 for none. */
+  revision(): number
+  confirm(revision: number): void
+}
+
+/** The last start of a node, as the catalogue knows it. */
+export interface LastRun {
+  run: string | null
+  /** The newest change that the node has confirmed since; null if it has confirmed none, or if its version does not. */
+  confirmed: number | null
 }
 
 /** Work that other nodes leave to this node, even while this node is stopped. */

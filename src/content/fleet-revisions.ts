@@ -13,6 +13,8 @@ export interface FleetRevisionParts {
   node: string | null
   /** Applies the changes of all nodes to this node, and publishes them to its threads. */
   apply: () => Promise<void>
+  /** Notes durably in the ledger what the node is about to confirm. */
+  confirming: (newest: number) => Promise<void>
 }
 
 /** Interval in ms at which a change looks for confirmations. */
@@ -128,6 +130,7 @@ export class FleetRevisions extends RevisionLog implements Settling {
   async #confirm(): Promise<void> {
     const applied = this.#applied
     if (applied === null || applied.isConfirmed || (await this.pending(applied.own)).length > 0) return
+    await this.#parts.confirming(applied.newest)
     await this.#parts.rows.confirm(applied.newest)
     applied.isConfirmed = true
   }

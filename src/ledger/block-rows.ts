@@ -3,6 +3,9 @@ export const COLUMNS = 'b.id, b.size, b.state, b.inline'
 
 export const FIND_BLOCK = `SELECT ${COLUMNS} FROM blocks b WHERE b.multihash = ? AND b.backend_id = ?`
 
+/** SQL expression: the greatest id of the public roots whose owners wait for a comparison with the catalogue. */
+export const LAST_UNCOMPARED = 'COALESCE((SELECT root_id FROM uncompared), 0)'
+
 /** Roots of a block among which live ones are looked for. */
 export const ROOTS_LOOKED_AT = 256
 

@@ -4,7 +4,7 @@ import type { BlockTable } from './block-table.ts'
 import type { NewBlock } from './blocks.ts'
 import { isCatalogueHold } from './catalogue-node.ts'
 import type { Claims } from './claims.ts'
-import type { Holds } from './holds.ts'
+import { type HoldPlace, type Holds, MUTED } from './holds.ts'
 import { PUBLIC } from './possessor.ts'
 import type { RootOwners } from './root-owners.ts'
 import type { RootRow, RootTable } from './root-table.ts'
@@ -184,6 +184,47 @@ export class CatalogueHolds {
     return root !== undefined && !this.isLostFrom(root.id)
   }
 
+  /** Returns a hold of a root; null for none. */
+  holdOf(rootId: number): string | null {
+    return this.#holds.ofRoot(rootId, BEFORE_ALL, 1)[0]?.id ?? null
+  }
+
+  /** Returns whether a hold keeps content that nobody may read. */
+  isMuted(id: string): boolean {
+    return this.#holds.isMuted(id)
+  }
+
+  /**
+   * Returns the next public roots whose owners the node has not compared with the catalogue. The youngest come first.
+   * `upTo` is 0 once all are compared.
+   */
+  uncompared(limit: number): { upTo: number; roots: number[]; last: number } {
+    return this.#owners.uncompared(limit)
+  }
+
+  /** Yields pages of the catalogue's holds by which somebody may read one of the roots. */
+  *readableHolds(roots: readonly number[]): Generator<string[], void, undefined> {
+    let page: string[] = []
+    for (const root of roots) {
+      let after: HoldPlace = MUTED_ONES
+      for (let found = HOLDS_AT_ONCE; found === HOLDS_AT_ONCE; ) {
+        const holds = this.#holds.ofRoot(root, after, HOLDS_AT_ONCE)
+        found = holds.length
+        after = holds.at(-1) ?? after
+        page.push(...holds.flatMap(({ id }) => (isCatalogueHold(id) ? id : [])))
+        if (page.length < HOLDS_AT_ONCE) continue
+        yield page
+        page = []
+      }
+    }
+    if (page.length > 0) yield page
+  }
+
+  /** Lets strangers read what {@link uncompared} has returned. */
+  compared(given: { upTo: number; last: number }): Promise<void> {
+    return this.#write(() => this.#owners.compared(given))
+  }
+
   holdsAfter(id: string, limit: number): string[] {
     return this.#holds.after(id, limit).map(hold => hold.id)
   }
@@ -217,6 +258,10 @@ export class CatalogueHolds {
   }
 }
 
+const HOLDS_AT_ONCE = 500
+const BEFORE_ALL: HoldPlace = { ends: -1, id: '' }
+/** The place behind the muted holds of a root. */
+const MUTED_ONES: HoldPlace = { ends: MUTED + 1, id: '' }
 const NO_ROOT: HeldRoot = { rootId: 0, healed: false }
 
 function bringsContent({ stagedRootId, block = null }: WantedHold): boolean {

@@ -11,6 +11,15 @@ interface Row {
   setBack: string | null
 }
 
+interface Run {
+  run: string
+  isJoined: 0 | 1
+  revision: number
+}
+
+/** Starts that the node remembers. */
+const RUNS = 100
+
 type Marks = Pick<Row, 'system' | 'timeline' | 'database'>
 
 /** The history of the external catalogue when this node last used it, and the newest holds of this node. */
@@ -23,6 +32,17 @@ export class CataloguePastTable extends WithStatements {
   readonly #newest = this.db.prepare<[number], { id: string }>(`
     SELECT holds.id FROM roots CROSS JOIN holds ON root_id = roots.id ORDER BY roots.id DESC LIMIT ?`)
   readonly #find = this.db.prepare<[string]>('SELECT 1 FROM holds WHERE id = ?')
+  readonly #trustAll = this.db.prepare<[]>('DELETE FROM uncompared')
+  readonly #distrust = this.db.prepare<[]>(`
+    INSERT INTO uncompared (root_id) SELECT COALESCE(MAX(id), 0) FROM roots`)
+  readonly #runs = this.db.prepare<[number], Run>(`
+    SELECT run, is_joined AS isJoined, revision FROM catalogue_runs ORDER BY rowid DESC LIMIT ?`)
+  readonly #setJoined = this.db.prepare<[string]>('UPDATE catalogue_runs SET is_joined = 1 WHERE run = ?')
+  readonly #forgetRuns = this.db.prepare<[number]>(`
+    DELETE FROM catalogue_runs WHERE is_joined = 0 OR rowid <= (SELECT MAX(rowid) FROM catalogue_runs) - ?`)
+  readonly #addRun = this.db.prepare<[string, number]>('INSERT INTO catalogue_runs (run, revision) VALUES (?, ?)')
+  readonly #setRevision = this.db.prepare<[number]>(`
+    UPDATE catalogue_runs SET revision = ? WHERE rowid = (SELECT MAX(rowid) FROM catalogue_runs)`)
 
   get(): { past: Marks; problem: string | null; setBack: string | null } | null {
     const row = this.#get.get()
@@ -31,8 +51,16 @@ export class CataloguePastTable extends WithStatements {
     return { past, problem, setBack }
   }
 
-  put({ past, problem, setBack }: { past: Marks; problem: string | null; setBack: string | null }): void {
+  put(
+    { past, problem, setBack }: { past: Marks; problem: string | null; setBack: string | null },
+    lacksNothing = false,
+  ): void {
     this.db.transaction(() => {
+      // Ledger and catalogue may disagree about the owners of roots.
+      if (!lacksNothing && setBack !== null && setBack !== this.#get.get()?.setBack) {
+        this.#trustAll.run()
+        this.#distrust.run()
+      }
       this.#delete.run()
       this.#insert.run(past.system, past.timeline, past.database, problem, setBack)
     })
@@ -45,5 +73,45 @@ export class CataloguePastTable extends WithStatements {
 
   isHeld(hold: number): boolean {
     return this.#find.get(`hold ${hold}`) !== undefined
+  }
+
+  /** Returns which of the two was set back since the last start: the catalogue, this ledger, or neither. */
+  olderSide({ run, confirmed }: { run: string | null; confirmed: number | null }): 'catalogue' | 'ledger' | null {
+    const runs = this.#runs.all(RUNS)
+    const [last, before] = runs
+    // The version before noted no runs.
+    if (last === undefined) return confirmed === null ? null : 'ledger'
+    const isLast = run === last.run || (last.isJoined === 0 && run === before?.run)
+    if (isLast || run === null) return (confirmed ?? 0) > last.revision ? 'ledger' : null
+    return runs.some(one => one.run === run) ? 'catalogue' : 'ledger'
+  }
+
+  /**
+   * Notes a start before the catalogue does.
+   *
+   * @param known the last run in the catalogue
+   */
+  begin(run: string, known: string | null): void {
+    this.db.transaction(() => {
+      const revision = this.revision()
+      if (known !== null) this.#setJoined.run(known)
+      this.#forgetRuns.run(RUNS)
+      this.#addRun.run(run, revision)
+    })
+  }
+
+  /** Notes that the catalogue has a start. */
+  joined(run: string): void {
+    this.#setJoined.run(run)
+  }
+
+  /** Returns the newest change of the catalogue that this node has confirmed; 0 for none. */
+  revision(): number {
+    return this.#runs.get(1)?.revision ?? 0
+  }
+
+  /** Notes a change before the node confirms it in the catalogue. */
+  confirm(revision: number): void {
+    this.#setRevision.run(revision)
   }
 }

@@ -96,6 +96,11 @@ export class CopiedLedger {
     return this.#database.prepare<[], { id: string }>('SELECT id FROM node_identity').get()?.id ?? null
   }
 
+  /** Lets the node find that its ledger is older than its external catalogue. */
+  forgetRuns(): void {
+    this.#database.prepare("UPDATE catalogue_runs SET run = 'restored', is_joined = 1").run()
+  }
+
   renewNode(): void {
     this.#database.prepare('UPDATE node_identity SET id = lower(hex(randomblob(16)))').run()
   }

@@ -48,6 +48,8 @@ export class HeldRoots {
   open(multihash: Uint8Array, now: number): HeldPlace | RefusalStatus | null {
     const block = this.#blocks.open.find(multihash, now, this.#external)
     if (block !== undefined) return placeOf(block, !this.#external.has(block.backendId))
+    // Only of an external backend does the ledger know roots without their blocks.
+    if (this.#external.size === 0 && !this.#blocks.open.hasPublicWay(multihash)) return null
     const roots = this.#roots.findOpen(multihash, now)
     const root = roots.find(({ backendId }) => !this.#external.has(backendId)) ?? roots[0]
     if (root === undefined && this.#blocks.open.isStale(multihash, now)) return 503

@@ -34,6 +34,7 @@ export class Holds extends WithStatements {
     WHERE h.id = ? AND r.state = 'complete' AND r.backend_id = ? AND r.codec = ? AND r.multihash = ?`)
   readonly #setEnds = this.db.prepare<[number, string]>('UPDATE holds SET ends = ? WHERE id = ?')
   readonly #delete = this.db.prepare<[string]>('DELETE FROM holds WHERE id = ?')
+  readonly #isMuted = this.db.prepare<[string]>(`SELECT 1 FROM holds WHERE id = ? AND ends = ${MUTED}`)
   readonly #latest = this.db.prepare<[number], { ends: number }>(`
     SELECT ends FROM holds WHERE root_id = ? ORDER BY ends DESC LIMIT 1`)
   readonly #ofRoot = this.db.prepare<[number, number, string, number], HoldPlace>(`
@@ -60,6 +61,10 @@ export class Holds extends WithStatements {
 
   rootOf(id: string): number | null {
     return this.#find.get(id)?.rootId ?? null
+  }
+
+  isMuted(id: string): boolean {
+    return this.#isMuted.get(id) !== undefined
   }
 
   /** Returns whether a hold keeps the complete root of a DAG. */

@@ -1,5 +1,5 @@
 import { WithStatements } from '../storage/with-statements.ts'
-import { COLUMNS, FIND_BLOCK, LIVE_ROOT, ROOTS_LOOKED_AT } from './block-rows.ts'
+import { COLUMNS, FIND_BLOCK, LAST_UNCOMPARED, LIVE_ROOT, ROOTS_LOOKED_AT } from './block-rows.ts'
 import type { BlockRow, HeldBlock } from './blocks.ts'
 import { PRIVATE_WAY } from './private-ways.ts'
 
@@ -19,7 +19,8 @@ const OPEN = seen('rb.way = 0 AND r.barred = 0')
 export class OpenBlocks extends WithStatements {
   readonly #block = this.db.prepare<[Uint8Array, number], BlockRow>(FIND_BLOCK)
   readonly #find = this.db.prepare<[Uint8Array, number, number], HeldBlock>(`
-    SELECT id, size, state, inline, backendId, rootId, liveUntil FROM ${OPEN} WHERE owner = 0 LIMIT 1`)
+    SELECT id, size, state, inline, backendId, rootId, liveUntil FROM ${OPEN}
+    WHERE owner = 0 AND rootId > ${LAST_UNCOMPARED} LIMIT 1`)
   readonly #findOwn = this.db.prepare<[number, number, number, number], { rootId: number; liveUntil: number | null }>(`
     SELECT r.id AS rootId, r.live_until AS liveUntil
     FROM (SELECT root_id FROM root_blocks WHERE block_id = ? AND way IN (0, ${PRIVATE_WAY}) LIMIT ?) first_roots
@@ -31,9 +32,14 @@ export class OpenBlocks extends WithStatements {
     CROSS JOIN roots r ON r.id = first_roots.root_id
     WHERE ${LIVE_ROOT} AND r.barred = 0 AND r.owner = 0 LIMIT ?`)
   readonly #findRefusal = this.db.prepare<[Uint8Array, number, number], { way: number; barred: number }>(`
-    SELECT way, barred FROM ${seen(`rb.way < ${PRIVATE_WAY}`)} WHERE owner = 0 LIMIT 1`)
+    SELECT way, CASE WHEN rootId > ${LAST_UNCOMPARED} THEN barred ELSE 1 END AS barred
+    FROM ${seen(`rb.way < ${PRIVATE_WAY}`)} WHERE owner = 0 LIMIT 1`)
   readonly #backendsOf = this.db.prepare<[Uint8Array], { backendId: number }>(`
     SELECT backend_id AS backendId FROM blocks WHERE multihash = ? ORDER BY backend_id`)
+  readonly #publicBackendsOf = this.db.prepare<[Uint8Array], { backendId: number }>(`
+    SELECT backend_id AS backendId FROM blocks b WHERE multihash = ?
+      AND EXISTS (SELECT 1 FROM root_blocks rb WHERE rb.block_id = b.id AND rb.way < ${PRIVATE_WAY})
+    ORDER BY backend_id`)
   readonly #idsOf = this.db.prepare<[Uint8Array], { id: number }>('SELECT id FROM blocks WHERE multihash = ?')
 
   /**
@@ -42,12 +48,12 @@ export class OpenBlocks extends WithStatements {
    * @param last backends to search after all other backends
    */
   find(multihash: Uint8Array, now: number, last: ReadonlySet<number>): HeldBlock | undefined {
-    return this.onBackends(multihash, last, backendId => this.#find.get(multihash, backendId, now))
+    return this.#onPublic(multihash, last, backendId => this.#find.get(multihash, backendId, now))
   }
 
   /** Returns the block with a live root of an owner by a way without a takedown. Compares a bounded number of roots. */
   findOwn(multihash: Uint8Array, now: number, owner: number): HeldBlock | undefined {
-    return this.onBackends(multihash, new Set(), backendId => {
+    return this.onBackends(multihash, NONE, backendId => {
       const block = this.#block.get(multihash, backendId)
       const root = block && this.#findOwn.get(block.id, ROOTS_LOOKED_AT, now, owner)
       return root && { ...block, ...root, backendId }
@@ -59,9 +65,7 @@ export class OpenBlocks extends WithStatements {
    * public root.
    */
   isStale(multihash: Uint8Array, now: number): boolean {
-    return (
-      this.onBackends(multihash, new Set(), backendId => this.#isStale.get(multihash, backendId, now)) !== undefined
-    )
+    return this.#onPublic(multihash, NONE, backendId => this.#isStale.get(multihash, backendId, now)) !== undefined
   }
 
   /**
@@ -84,7 +88,15 @@ export class OpenBlocks extends WithStatements {
    * there is no such root.
    */
   findRefusal(multihash: Uint8Array, now: number): { way: number; barred: number } | undefined {
-    return this.onBackends(multihash, new Set(), backendId => this.#findRefusal.get(multihash, backendId, now))
+    return this.#onPublic(multihash, NONE, backendId => this.#findRefusal.get(multihash, backendId, now))
+  }
+
+  /**
+   * Returns whether a block is, or was, public by a root. All look-ups for strangers begin with this question, so that a
+   * private block takes as long as an absent one.
+   */
+  hasPublicWay(multihash: Uint8Array): boolean {
+    return this.#publicBackendsOf.all(multihash).length > 0
   }
 
   /** Returns what `find` finds on the first backend with the block. Backends in `last` come after all others. */
@@ -93,15 +105,32 @@ export class OpenBlocks extends WithStatements {
     last: ReadonlySet<number>,
     find: (backendId: number) => T | undefined,
   ): T | undefined {
-    const backends = this.#backendsOf.all(multihash)
-    const inOrder =
-      last.size === 0
-        ? backends
-        : [...backends.filter(b => !last.has(b.backendId)), ...backends.filter(b => last.has(b.backendId))]
-    for (const { backendId } of inOrder) {
-      const found = find(backendId)
-      if (found !== undefined) return found
-    }
-    return undefined
+    return firstOn(this.#backendsOf.all(multihash), last, find)
   }
+
+  #onPublic<T>(
+    multihash: Uint8Array,
+    last: ReadonlySet<number>,
+    find: (backendId: number) => T | undefined,
+  ): T | undefined {
+    return firstOn(this.#publicBackendsOf.all(multihash), last, find)
+  }
+}
+
+const NONE: ReadonlySet<number> = new Set()
+
+function firstOn<T>(
+  backends: ReadonlyArray<{ backendId: number }>,
+  last: ReadonlySet<number>,
+  find: (backendId: number) => T | undefined,
+): T | undefined {
+  const inOrder =
+    last.size === 0
+      ? backends
+      : [...backends.filter(b => !last.has(b.backendId)), ...backends.filter(b => last.has(b.backendId))]
+  for (const { backendId } of inOrder) {
+    const found = find(backendId)
+    if (found !== undefined) return found
+  }
+  return undefined
 }

@@ -1,6 +1,7 @@
 import type { Database } from '../storage/database.ts'
 import { WithStatements } from '../storage/with-statements.ts'
 import type { WriteQueue } from '../storage/write-queue.ts'
+import { LAST_UNCOMPARED } from './block-rows.ts'
 import type { Holds } from './holds.ts'
 import { PUBLIC } from './possessor.ts'
 import { PRIVATE_WAY } from './private-ways.ts'
@@ -31,6 +32,11 @@ export class RootOwners extends WithStatements {
     INSERT INTO root_files (root_id, position, path, codec, multihash, size)
     SELECT ?, position, path, codec, multihash, size FROM root_files
     WHERE root_id = ? AND position >= ? ORDER BY position LIMIT ?`)
+  readonly #uncompared = this.db.prepare<[number], { id: number; isPublic: 0 | 1; upTo: number }>(`
+    SELECT id, state = 'complete' AND owner = 0 AS isPublic, ${LAST_UNCOMPARED} AS upTo FROM roots
+    WHERE id <= ${LAST_UNCOMPARED} ORDER BY id DESC LIMIT ?`)
+  readonly #compared = this.db.prepare<[number, number]>('UPDATE uncompared SET root_id = ? WHERE root_id = ?')
+  readonly #allCompared = this.db.prepare<[]>('DELETE FROM uncompared WHERE root_id <= 0')
 
   constructor(db: Database, { roots, holds, queue }: { roots: RootTable; holds: Holds; queue: WriteQueue }) {
     super(db)
@@ -101,6 +107,19 @@ export class RootOwners extends WithStatements {
     const root = rootId === null ? undefined : this.#roots.get(rootId)
     // A staged root has no multihash yet.
     return root?.multihash instanceof Uint8Array ? root : undefined
+  }
+
+  /** Returns the next public roots to compare, from the youngest on. `upTo` is 0 once no root is left. */
+  uncompared(limit: number): { upTo: number; roots: number[]; last: number } {
+    const rows = this.#uncompared.all(limit)
+    const roots = rows.filter(({ isPublic }) => isPublic === 1).map(({ id }) => id)
+    return { upTo: rows[0]?.upTo ?? 0, roots, last: rows.length < limit ? 1 : (rows.at(-1)?.id ?? 1) }
+  }
+
+  /** Has no effect if the node distrusts the catalogue again since. */
+  compared({ upTo, last }: { upTo: number; last: number }): void {
+    this.#compared.run(last - 1, upTo)
+    this.#allCompared.run()
   }
 
   #move(hold: string, rootId: number): number {

@@ -3,6 +3,7 @@ import { keptText } from '../domain/text.ts'
 import type { DagIdentity } from '../ipld/cid.ts'
 import { rowsOfTurn } from '../storage/rows-of-turn.ts'
 import { WithStatements } from '../storage/with-statements.ts'
+import { LAST_UNCOMPARED } from './block-rows.ts'
 import { type Possessor, PUBLIC } from './possessor.ts'
 import type { OwnedDag, RootFile, WholeDag } from './whole-dag.ts'
 
@@ -68,7 +69,8 @@ export class RootTable extends WithStatements {
     WHERE state = 'complete' AND multihash = ? AND (codec, backend_id) > (?, ?) ORDER BY codec, backend_id LIMIT 1`)
   readonly #at = this.db.prepare<[Uint8Array, number, number, number], LiveRoot & { barred: number }>(`
     SELECT id AS rootId, backend_id AS backendId, live_until AS liveUntil, barred FROM roots
-    WHERE state = 'complete' AND multihash = ? AND codec = ? AND backend_id = ? AND owner = ?`)
+    WHERE state = 'complete' AND multihash = ? AND codec = ? AND backend_id = ? AND owner = ?
+      AND (owner <> 0 OR id > ${LAST_UNCOMPARED})`)
   readonly #isLive = this.db.prepare<[number, number]>(`
     SELECT 1 FROM roots WHERE id = ? AND state = 'complete' AND (live_until IS NULL OR live_until > ?)`)
   readonly #completeAfter = this.db.prepare<[number, number], IdentifiedRow & { isHeld: 0 | 1 }>(`

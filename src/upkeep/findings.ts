@@ -1,9 +1,15 @@
 import type { RecordProblem } from '../catalogue/reconciliation.ts'
+import type { Visibility } from '../domain/visibility.ts'
 import type { ClusterProblem } from './cluster-survey.ts'
 
 /** Kinds of finding, including those of {@link RecordProblem} and {@link ClusterProblem}. */
 export type FindingKind =
   | RecordProblem
+  /**
+   * A record that database and node called differently after a set-back. It is private until its visibility is set. The
+   * detail has both sides.
+   */
+  | 'record-disputed'
   /** A hold whose record or fetch no longer exists. */
   | 'hold-unwanted'
   /** A root that nothing needs. A dry run also reports roots that the repair of a `record-unheld` would hold. */
@@ -55,4 +61,9 @@ export interface Reconciled {
   found: Partial<Record<FindingKind, number>>
   /** The first 1,000 findings. */
   findings: Finding[]
+}
+
+/** @param catalogue the visibility in the catalogue; the ledger has the other one */
+export function sidesOf(catalogue: Visibility): string {
+  return `was ${catalogue} in the database, and ${catalogue === 'public' ? 'private' : 'public'} on its node`
 }

@@ -23,6 +23,8 @@ export interface OfferingParts {
   onChanges: (changes: StatusChange[]) => Promise<void>
   /** Called when this node has offered all of its content. */
   offered: () => Promise<void>
+  /** Called when nobody may read some content any more. */
+  closed: () => void
   clock: Clock
   logger: Logger
 }
@@ -53,6 +55,9 @@ export class Offering {
   }
 
   async run(signal: AbortSignal): Promise<void> {
+    const setBack = await this.#parts.offers.pending()
+    if (setBack !== null) this.#parts.past.learn(setBack)
+    await this.#compare(signal)
     await this.#offer(signal)
     const { offers, clock } = this.#parts
     const began = clock.now()
@@ -61,14 +66,32 @@ export class Offering {
     if (!(await this.#take(signal))) this.#restUntil = clock.now() + (clock.now() - began) * REST
   }
 
+  /** Compares the owners of public roots, until strangers may read all of them again. */
+  async #compare(signal: AbortSignal): Promise<void> {
+    while (await this.#parts.offers.compare()) {
+      this.#parts.closed()
+      signal.throwIfAborted()
+      if (turnSpent()) await nextTurn(signal)
+    }
+  }
+
   async #offer(signal: AbortSignal): Promise<void> {
-    const { offers, past, homes, onChanges, offered, clock, logger } = this.#parts
+    const { offers, past, homes, onChanges, offered, closed, clock, logger } = this.#parts
     for (;;) {
       const setBack = await offers.pending()
       if (setBack === null) return
       past.learn(setBack)
-      const { isDone, changes } = await offers.walk({ setBack, homes: homes(), limit: BATCH, now: clock.now() })
+      const step = await offers.walk({ setBack, homes: homes(), limit: BATCH, now: clock.now() })
+      const { isDone, changes, disputed = [] } = step
       await onChanges(changes)
+      if (disputed.length > 0) closed()
+      for (const { record, cid, catalogue } of disputed) {
+        const sides = { database: catalogue, node: catalogue === 'public' ? 'private' : 'public' }
+        logger.warn(
+          { record, cid, ...sides },
+          'a record is private until its account decides: database and node disagree',
+        )
+      }
       if (isDone) {
         await offered()
         logger.info({ setBack: setBack.id }, 'offered all content of this node')

@@ -9,7 +9,7 @@ import { HoldfastError } from '../domain/errors.ts'
 import { CODEC, cidOf } from '../ipld/cid.ts'
 import type { Blocks, StoredBlock } from '../ledger/blocks.ts'
 import { ClusterSurvey, type ClusterSurveyParts } from './cluster-survey.ts'
-import type { FindingKind, Reconciled, ReconcileOptions } from './findings.ts'
+import { type FindingKind, type Reconciled, type ReconcileOptions, sidesOf } from './findings.ts'
 import type { LostBlocks } from './lost-blocks.ts'
 
 export interface ReconcilerParts {
@@ -196,7 +196,9 @@ class Pass {
     for (let after: string | null = ''; after !== null; ) {
       const now = clock.now()
       const step = await reconciliation.records({ after, limit: BATCH, homes: homes(), now, mend: this.#mend })
-      for (const { kind, record, cid } of step.findings) this.#found(kind, record, cid)
+      for (const { kind, record, cid, catalogue } of step.findings) {
+        this.#found(kind, record, catalogue === undefined ? cid : `${cid} ${sidesOf(catalogue)}`)
+      }
       await this.#parts.lost.changed(step.changes)
       after = step.last
       await this.#looked('records', step.seen)

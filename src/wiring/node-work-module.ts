@@ -21,7 +21,7 @@ interface Below {
   nodes: NodesModule
   network: NetworkModule
   wakeFeatures: () => void
-  revisions: Pick<FleetRevisions, 'catchUp'> | null
+  revisions: Pick<FleetRevisions, 'catchUp' | 'publish'> | null
   loadCopyRunner: () => Promise<{ CopyRunner: typeof CopyRunner }>
   pins: Pick<PinsModule, 'scheduler' | 'wakePlacements' | 'publishChanges' | 'backendOf' | 'deletion'>
 }
@@ -58,7 +58,7 @@ export async function makeNodeWork(setup: Setup, below: Below) {
 
 function offeringOf(
   { clock, logger }: Setup,
-  { storage: { offers, shared }, clusters: { registry, embeddedOf }, nodes: { member }, pins }: Below,
+  { storage: { offers, shared }, clusters: { registry, embeddedOf }, nodes: { member }, pins, revisions }: Below,
 ): WokenWork | null {
   if (offers === null || shared === null) return null
   const offering = new Offering({
@@ -70,6 +70,7 @@ function offeringOf(
     readerOf: id => member?.readerOf(id) ?? null,
     onChanges: changes => publish(pins, changes),
     offered: () => pins.deletion.offered(),
+    closed: () => revisions?.publish(),
     clock,
     logger,
   })

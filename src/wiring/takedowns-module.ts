@@ -36,14 +36,28 @@ export function makeTakedowns(
     // Until its release, the former hold of a record that is now private shows the content to everyone.
     await work.dropReleased()
     revisions.publish()
+    withholding.wake()
   }
-  const fleet = shared === null ? null : new FleetRevisions({ rows: shared.revisions, clock, logger, node, apply })
+  const fleet =
+    shared === null
+      ? null
+      : new FleetRevisions({
+          rows: shared.revisions,
+          clock,
+          logger,
+          node,
+          apply,
+          // A power cut would otherwise make the ledger look like a restored one.
+          confirming: newest => writes.run(() => shared.past.confirm(newest), { durable: true }),
+        })
   const revisions: RevisionLog = fleet ?? new RevisionLog(clock, node)
   const means = { fileSystem, clock, logger, shared: shared?.takedowns ?? null, withholding, revisions }
   const takedowns = Takedowns.open(join(dataDir, TAKEDOWNS), means)
   return {
     takedowns,
     revisions,
+    /** Begins walks that close roots, now. */
+    wake: () => withholding.wake(),
     /** Null without a shared catalogue. */
     fleet,
     /** Blocks that this node serves to peers. */

@@ -27,6 +27,7 @@ function offering(...given: Array<[recordId: string, node: string, dag: DagIdent
   const work = new Offering({
     offers: {
       pending: async () => null,
+      compare: async () => false,
       assign: async () => undefined,
       open: async () => ({ offers: all.filter(({ recordId }) => !taken.includes(recordId)), last: null }),
       has: (_, dag) => dag.multihash === HAD.multihash,
@@ -42,6 +43,7 @@ function offering(...given: Array<[recordId: string, node: string, dag: DagIdent
     readerOf: node => ({ read: () => readFrom(node) }),
     onChanges: async () => undefined,
     offered: async () => undefined,
+    closed: () => undefined,
     clock: new ManualClock(),
     logger: silentLogger,
   })

@@ -1,9 +1,10 @@
 import { nextTurn, turnSpent } from '../../concurrency/turns.ts'
 import type { CatalogueHolds } from '../../ledger/catalogue-holds.ts'
+import { PUBLIC } from '../../ledger/possessor.ts'
 import type { CatalogueRecord, WrongRecord } from './reconciliation-rules.ts'
 import type { HeldRecord } from './removal-rules.ts'
 
-export type OfferedLedger = Pick<CatalogueHolds, 'find' | 'findAnywhere' | 'isLostFrom' | 'keeps'>
+export type OfferedLedger = Pick<CatalogueHolds, 'find' | 'findAnywhere' | 'isLostFrom' | 'isMuted' | 'keeps'>
 
 /** The nodes that may take content, as the database knows them. */
 export interface Takers {
@@ -23,6 +24,14 @@ export interface OfferedRecord {
   taker: string
 }
 
+/** A record that the catalogue and the ledger call differently. Its content is below a root of the other visibility. */
+export interface HiddenRecord {
+  record: HeldRecord
+  root: OfferedRecord['root']
+  /** The number of its account. */
+  owner: number
+}
+
 /**
  * Returns the node that must have the content of a record: the node of its hold, or else the node of its cluster. If no
  * node keeps the cluster, this is the node itself, which has the content.
@@ -40,28 +49,56 @@ export function takerOf(record: { node: string | null; clusterId: string }, take
  * hold on its content, and other nodes' records whose content is on the node.
  *
  * @param local.homes the backend of each cluster of this node
+ * @param local.numbers the number of each account that has one
  */
 export async function compareOffered(
   found: readonly CatalogueRecord[],
-  local: { ledger: OfferedLedger; homes: ReadonlyMap<string, number>; takers: Takers },
-): Promise<{ wrong: WrongRecord[]; others: OfferedRecord[] }> {
-  const { ledger, homes, takers } = local
+  local: {
+    ledger: OfferedLedger
+    homes: ReadonlyMap<string, number>
+    takers: Takers
+    numbers: ReadonlyMap<string, number>
+  },
+): Promise<{ wrong: WrongRecord[]; others: OfferedRecord[]; hidden: HiddenRecord[] }> {
+  const { ledger, homes, takers, numbers } = local
   const wrong: WrongRecord[] = []
   const others: OfferedRecord[] = []
+  const hidden: HiddenRecord[] = []
   for (const record of found) {
     if (turnSpent()) await nextTurn()
     if (record.status === 'failed' && !record.isLost) continue
     const own = record.node === takers.self ? record.own : null
-    if (isHeld(ledger, record, own)) continue
+    // A former hold lets nobody read, until it is released.
+    if (isHeld(ledger, record, own) && !ledger.isMuted(record.holdId ?? '')) continue
     const taker = takerOf(record, takers)
     const places = taker === takers.self ? [own, homes.get(record.clusterId) ?? null] : []
-    const known = places.flatMap(place => (place === null ? [] : (ledger.find(place, record, record.owner) ?? [])))
-    const root = known[0] ?? ledger.findAnywhere(record, record.owner)
-    if (root === undefined || ledger.isLostFrom(root.id)) continue
+    const rootOf = (owner: number): OfferedRecord['root'] | undefined => {
+      const known = places.flatMap(place => (place === null ? [] : (ledger.find(place, record, owner) ?? [])))
+      const root = known[0] ?? ledger.findAnywhere(record, owner)
+      return root === undefined || ledger.isLostFrom(root.id) ? undefined : root
+    }
+    const hiding = taker === takers.self ? hiddenRecord(record, numbers.get(record.accountId), rootOf) : null
+    if (hiding !== null) {
+      hidden.push(hiding)
+      continue
+    }
+    const root = rootOf(record.owner)
+    if (root === undefined) continue
     if (taker === takers.self) wrong.push({ record, kind: repairOf(record), backendId: root.backendId })
     else others.push({ record, root, taker })
   }
-  return { wrong, others }
+  return { wrong, others, hidden }
+}
+
+/** Private wins: a record is private if the catalogue or the ledger says so. Returns null if they agree. */
+function hiddenRecord(
+  record: HeldRecord,
+  owner: number | undefined,
+  rootOf: (owner: number) => OfferedRecord['root'] | undefined,
+): HiddenRecord | null {
+  if (owner === undefined || (record.owner !== PUBLIC && rootOf(record.owner) !== undefined)) return null
+  const root = rootOf(record.owner === PUBLIC ? owner : PUBLIC)
+  return root === undefined ? null : { record, root, owner }
 }
 
 /** Returns whether a node keeps the content of a record on the backend `own`, with the hold of the record. */

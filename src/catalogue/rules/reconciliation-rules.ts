@@ -1,9 +1,10 @@
 import { nextTurn, turnSpent } from '../../concurrency/turns.ts'
+import type { Visibility } from '../../domain/visibility.ts'
 import { cidOf } from '../../ipld/cid.ts'
 import { DEFAULT_BACKEND_ID } from '../../ledger/blocks.ts'
 import type { CatalogueHolds } from '../../ledger/catalogue-holds.ts'
 import type { StatusChange } from '../fetches.ts'
-import type { Reconciliation, RecordProblem } from '../reconciliation.ts'
+import type { Reconciliation, RecordFinding, RecordProblem } from '../reconciliation.ts'
 import { either, LEDGER_BACKEND } from './dialect.ts'
 import { type CatalogueDriver, first, type Rule } from './driver.ts'
 import { type HeldRecord, heldRecord } from './removal-rules.ts'
@@ -32,6 +33,8 @@ export interface ReconciliationParts extends Pick<Reconciliation, 'recount' | 'r
    * @param isLast true if no more holds follow
    */
   release(holds: readonly string[], isLast: boolean): Promise<void>
+  /** Returns the records of a database that was set back whose visibility somebody has to decide. */
+  disputed?(records: readonly string[]): Promise<ReadonlyMap<string, Visibility>>
   /** Repairs records, except records whose inconsistency has changed. */
   mend(wrong: readonly WrongRecord[], now: number): Promise<StatusChange[]>
 }
@@ -96,7 +99,12 @@ export function reconciliationRules(driver: CatalogueDriver, parts: Reconciliati
         if (isLost || (kind !== null && kind !== 'record-lost')) wrong.push({ record, kind, backendId })
       }
       const changes = mend && wrong.length > 0 ? await parts.mend(wrong, now) : []
-      const findings = wrong.map(({ record: { id, cid }, kind }) => ({ kind, record: id, cid }))
+      const findings: RecordFinding[] = wrong.map(({ record: { id, cid }, kind }) => ({ kind, record: id, cid }))
+      const disputed = await parts.disputed?.(found.map(({ id }) => id))
+      for (const { id, cid } of found) {
+        const catalogue = disputed?.get(id)
+        if (catalogue !== undefined) findings.push({ kind: 'record-disputed', record: id, cid, catalogue })
+      }
       return { findings, changes, seen: found.length, last: found.at(-1)?.id ?? null }
     },
     accounts: async step => (await driver.all(ACCOUNTS, step)).map(({ id }) => id),

@@ -92,6 +92,11 @@ async function setBack(database: Postgres): Promise<void> {
     },
     newestHolds: () => [1],
     isHeld: () => false,
+    olderSide: () => null,
+    begin: () => undefined,
+    joined: () => undefined,
+    revision: () => 0,
+    confirm: () => undefined,
   }
   const past = new DatabasePast(kept, 'here', () => undefined)
   await database.transaction(async sql => {
@@ -104,6 +109,7 @@ async function setBack(database: Postgres): Promise<void> {
   await withNode(database, 'here', async ({ offers }) => {
     const pending = await offers.pending()
     if (pending === null) throw new Error('no set-back was noticed')
+    while (await offers.compare());
     const step = { setBack: pending, homes: new Map(), limit: 1, now: 1 }
     while (!(await offers.walk(step)).isDone);
     await offers.waitsFor()

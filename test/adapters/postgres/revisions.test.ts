@@ -124,7 +124,14 @@ describe('revisions in PostgreSQL', { timeout: 150_000, ...needsPostgres }, () =
       applied.times++
       log.publish()
     }
-    const log: FleetRevisions = new FleetRevisions({ rows: rowsOf(node), clock, logger: silentLogger, node, apply })
+    const log: FleetRevisions = new FleetRevisions({
+      rows: rowsOf(node),
+      clock,
+      logger: silentLogger,
+      node,
+      apply,
+      confirming: async () => undefined,
+    })
     return { log, applied }
   }
 
