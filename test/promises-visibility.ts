@@ -5,6 +5,7 @@ const rules = (name: string) => ({ file: 'test/catalogue/content-rules.test.ts',
 const postgres = (name: string) => ({ file: 'test/adapters/postgres/content.test.ts', name })
 const changes = (name: string) => ({ file: 'test/visibility/changes.test.ts', name })
 const ownReads = (name: string) => ({ file: 'test/visibility/own-reads.test.ts', name })
+const setBack = (name: string) => ({ file: 'test/adapters/fleet/set-back-visibility.test.ts', name })
 const adoption = { file: 'test/visibility/adoption.test.ts', name: 'is private, and only for credentials that may' }
 const matrix = { file: 'test/visibility/matrix.test.ts', name: 'is absent for strangers and other accounts' }
 
@@ -27,15 +28,15 @@ export const visibilityPromises: readonly KeptPromise[] = [
   {
     promise: 'no surface tells strangers of private content',
     file: 'src/ledger/open-blocks.ts',
-    find: 'rootId, liveUntil FROM ${OPEN} WHERE owner = 0 LIMIT 1`',
-    replace: 'rootId, liveUntil FROM ${seen("r.barred = 0")} LIMIT 1`',
+    find: '${OPEN}\n    WHERE owner = 0 AND rootId >',
+    replace: '${seen("r.barred = 0")}\n    WHERE rootId >',
     test: matrix,
   },
   {
     promise: 'peers get no private block',
     file: 'src/ledger/open-blocks.ts',
-    find: 'rootId, liveUntil FROM ${OPEN} WHERE owner = 0 LIMIT 1`',
-    replace: 'rootId, liveUntil FROM ${seen("r.barred = 0")} LIMIT 1`',
+    find: '${OPEN}\n    WHERE owner = 0 AND rootId >',
+    replace: '${seen("r.barred = 0")}\n    WHERE rootId >',
     test: { file: 'test/visibility/peers.test.ts', name: 'get public blocks, and no private ones' },
   },
   {
@@ -118,8 +119,8 @@ export const visibilityPromises: readonly KeptPromise[] = [
   {
     promise: 'open responses end when their content becomes private',
     file: 'src/wiring/gateway-module.ts',
-    find: '    revisions.publish()\n    return revisions.settled()\n',
-    replace: '    return revisions.settled()\n',
+    find: '    revisions.publish()\n    below.wakeWalks()\n',
+    replace: '    below.wakeWalks()\n',
     test: changes('ends responses to strangers that have'),
   },
   {
@@ -345,7 +346,7 @@ export const visibilityPromises: readonly KeptPromise[] = [
   {
     promise: 'nobody reads by a former hold that a set-back keeps',
     file: 'adapters/postgres/record-owner.ts',
-    find: "          await sql.run('UPDATE holds SET new_end = 0 WHERE id = $1', [record.holdId])\n",
+    find: "        await sql.run('UPDATE holds SET new_end = 0 WHERE id = $1', [record.holdId])\n",
     replace: '',
     test: { file: 'test/adapters/postgres/bulk-holds.test.ts', name: 'serve nobody after they become private' },
   },
@@ -421,5 +422,68 @@ export const visibilityPromises: readonly KeptPromise[] = [
     find: '      await member.setOwner({ node, ...change })\n',
     replace: '',
     test: { file: 'test/adapters/fleet/visibility.test.ts', name: 'ends begun responses on all nodes when its' },
+  },
+  {
+    promise: 'a node that was set back serves no public root before it has compared its owner',
+    file: 'src/ledger/block-rows.ts',
+    find: "'COALESCE((SELECT root_id FROM uncompared), 0)'",
+    replace: "'COALESCE((SELECT root_id FROM uncompared WHERE root_id < 0), 0)'",
+    test: { file: 'test/visibility/uncompared.test.ts', name: 'public roots answer 503 until' },
+  },
+  {
+    promise: 'a hold that keeps no public record lets nobody read after a set-back',
+    file: 'adapters/postgres/postgres-offers.ts',
+    find: 'if (closed.length > 0) await ledger.setEnds(',
+    replace: 'if (closed.length < 0) await ledger.setEnds(',
+    test: setBack('is private after a set-back of the database'),
+  },
+  {
+    promise: 'private wins if database and node call a record differently',
+    file: 'src/catalogue/rules/offer-rules.ts',
+    find: 'if (hiding !== null) {',
+    replace: 'if (hiding !== null && homes.size < 0) {',
+    test: setBack('is private after a set-back of the database'),
+  },
+  {
+    promise: 'both sides of a disputed record are listed until its account decides',
+    file: 'adapters/postgres/record-owner.ts',
+    find: 'sql => sql.run(END_DISPUTE, [id])',
+    replace: 'async () => undefined',
+    test: setBack('is private after a set-back of the database'),
+  },
+  {
+    promise: 'a restored directory serves no content that has become private since',
+    file: 'src/ledger/catalogue-past.ts',
+    find: "return runs.some(one => one.run === run) ? 'catalogue' : 'ledger'",
+    replace: "return runs.some(one => one.run === run) ? 'catalogue' : null",
+    test: setBack('is private after its directory was restored'),
+  },
+  {
+    promise: 'a plain restart compares nothing',
+    file: 'src/ledger/catalogue-past.ts',
+    find: 'run === last.run || (last.isJoined',
+    replace: '(last.isJoined',
+    test: setBack('does not delay a plain restart'),
+  },
+  {
+    promise: 'the walk that closes a root begins with its change',
+    file: 'src/wiring/gateway-module.ts',
+    find: '    below.wakeWalks()\n',
+    replace: '',
+    test: changes('leaves no work that waits for time to'),
+  },
+  {
+    promise: 'a refusal of a private block takes no longer than that of an absent one',
+    file: 'src/ledger/open-blocks.ts',
+    find: 'AND EXISTS (SELECT 1 FROM root_blocks rb WHERE rb.block_id = b.id AND rb.way < ${PRIVATE_WAY})',
+    replace: '',
+    test: ways('takes as many statements as an absent block'),
+  },
+  {
+    promise: 'an address that guesses keys at /ipfs/ is refused after a while',
+    file: 'src/wiring/gateway-module.ts',
+    find: "if (isHoldfastError(error, 'INVALID_API_KEY')) limits.takeFailure(request.remoteAddress)",
+    replace: "if (isHoldfastError(error, 'NOT_FOUND')) limits.takeFailure(request.remoteAddress)",
+    test: ownReads('is not guessed'),
   },
 ]

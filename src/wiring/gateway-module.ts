@@ -43,8 +43,10 @@ interface Below {
   pins: PinsModule
   takedowns: Takedowns
   revisions: RevisionLog
+  /** Begins the walks through roots that have become private. */
+  wakeWalks: () => void
   apart: ApartGateway
-  signIn: () => Promise<Pick<SignInModule, 'authenticator'>>
+  signIn: () => Promise<Pick<SignInModule, 'authenticator' | 'limits'>>
   /** Answers to questions of features. */
   answers: PortAnswers
 }
@@ -74,6 +76,7 @@ export function makeGateway(setup: Setup, below: Below) {
   void followRevisions(follower.next, () => opener.decide())
   below.pins.visibility.announceBy(() => {
     revisions.publish()
+    below.wakeWalks()
     return revisions.settled()
   })
   const owned = new OwnedContent(below.storage.catalogue.records, below.storage.heldRoots, clock)
@@ -149,8 +152,11 @@ function ownerOf({ access, signIn, storage }: Below, clock: Clock): OwnerOf {
     return places.some(({ owner }) => owner === by.owner)
   }
   return async (request, cid) => {
-    const { authenticator } = await signIn()
-    const principal = await authenticator.authenticate(request).catch(nobody)
+    const { authenticator, limits } = await signIn()
+    const principal = await authenticator.authenticate(request).catch((error: unknown) => {
+      if (isHoldfastError(error, 'INVALID_API_KEY')) limits.takeFailure(request.remoteAddress)
+      return nobody(error)
+    })
     if (principal === null || access.scopes.adoption(principal) === 'public') return null
     const { owner } = await access.accounts.get(principal.account.id)
     return owner !== null && (await hasOwn(cid.multihash.bytes, new Possessor(owner, clock))) ? owner : null

@@ -125,9 +125,9 @@ function provideServing(modules: Modules, setup: Setup): void {
       const { gateway: options } = setup.config
       const { datastore } = parts.storage
       const means = { options, datastore, network: parts.network.node, loadIdentity: loaders.peerIdentity }
-      const { takedowns: list, revisions } = await takedowns.load()
+      const { takedowns: list, revisions, wake: wakeWalks } = await takedowns.load()
       const answers = await featureAnswers(means)
-      const later = { answers, takedowns: list, revisions, signIn: () => signIn.load() }
+      const later = { answers, takedowns: list, revisions, wakeWalks, signIn: () => signIn.load() }
       return makeGateway(setup, { ...parts, ...later })
     }
     return new LaterModule(make, () => mayRefuseGateway(setup))

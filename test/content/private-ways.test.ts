@@ -1,9 +1,13 @@
 import { describe, expect, test } from 'vitest'
 import { ReachWalker } from '../../src/content/reach-walk.ts'
+import { BlockTable } from '../../src/ledger/block-table.ts'
+import { HeldRoots } from '../../src/ledger/held-roots.ts'
 import { Holds } from '../../src/ledger/holds.ts'
 import { PUBLIC } from '../../src/ledger/possessor.ts'
 import { type ReachWalk, STAGE } from '../../src/ledger/reach-walks.ts'
 import { RootOwners } from '../../src/ledger/root-owners.ts'
+import { RootTable } from '../../src/ledger/root-table.ts'
+import type { Database } from '../../src/storage/database.ts'
 import { WriteQueue } from '../../src/storage/write-queue.ts'
 import { leaf, randomFile } from '../pins/fetches/support/dags.ts'
 import { pseudoRandom } from '../support/bytes.ts'
@@ -35,6 +39,23 @@ function addStale({ database }: ContentParts, count: number, multihash: Uint8Arr
     'INSERT INTO root_blocks (root_id, block_id) SELECT ?, id FROM blocks WHERE multihash = ?',
   )
   for (let i = 0; i < count; i++) need.run(Number(root.run(1_000 + i).lastInsertRowid), multihash)
+}
+
+/** Returns a database that counts the statements that it runs. */
+function counted(database: Database): { database: Database; count: () => number } {
+  let count = 0
+  const counting = {
+    get: (target: object, name: string) => {
+      const value = Reflect.get(target, name)
+      if (typeof value !== 'function') return value
+      return (...values: unknown[]) => {
+        count++
+        return value.apply(target, values)
+      }
+    },
+  }
+  const prepare = (text: string): object => new Proxy(database.prepare(text), counting as ProxyHandler<object>)
+  return { database: { prepare } as unknown as Database, count: () => count }
 }
 
 function ownersOf({ database, roots }: ContentParts): RootOwners {
@@ -71,6 +92,20 @@ describe('a block below roots that have become private', () => {
       expect(typeof found === 'object' && found !== null ? 'served' : found).toBe(expected)
     }),
   )
+
+  test('takes as many statements as an absent block if all are private', () =>
+    withContentParts(async parts => {
+      await stored(parts, 'mine', { owner: OWN })
+      const { database, count } = counted(parts.database)
+      const held = new HeldRoots(new RootTable(database), new BlockTable(database))
+      const countOf = (multihash: Uint8Array): number => {
+        const before = count()
+        expect(held.open(multihash, parts.clock.now())).toBeNull()
+        return count() - before
+      }
+      const absent = countOf(small.root.multihash.bytes)
+      expect(file.blocks.map(({ cid }) => countOf(cid.multihash.bytes))).toEqual(file.blocks.map(() => absent))
+    }))
 
   test('is absent if all of them are private, however many', () =>
     withContentParts(async parts => {

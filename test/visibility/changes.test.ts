@@ -4,6 +4,7 @@ import { describe, expect, test } from 'vitest'
 import { createServer } from '../../adapters/node-http/index.ts'
 import { CONTRACT_SCOPES } from '../../src/access/principal.ts'
 import { type Engine, SCOPES } from '../../src/index.ts'
+import { createTestEngine, settled } from '../../src/testing/index.ts'
 import { callApi } from '../support/api-call.ts'
 import { collect, pseudoRandom } from '../support/bytes.ts'
 import { planOf } from '../support/plans.ts'
@@ -90,6 +91,15 @@ describe('an upload of private content', () => {
 })
 
 describe('a change of the visibility', () => {
+  test('leaves no work that waits for time to pass', async () => {
+    await using engine = await createTestEngine()
+    const { cid, uploadId } = (await engine.pins.upload('public at first')).record
+    expect(await statusOf(engine, cid)).toBe(200)
+    await engine.pins.setVisibility({ uploadId, visibility: 'private' })
+    await settled(engine, { withinMs: 20_000 })
+    expect(await statusOf(engine, cid)).toBe(404)
+  })
+
   test('by the API needs the scopes of its direction', async () => {
     await withEngine(async ({ engine, account, newAccount }) => {
       const call = async (scopes: string[], uploadId: string, visibility: string, of = account) => {

@@ -70,6 +70,32 @@ describe('a key with files:read', () => {
     })
   })
 
+  test('is not guessed: an address may send few that are not valid', async () => {
+    await withEngine(async ({ engine, account }) => {
+      const own = (await engine.pins.upload(CANARY, { account, visibility: 'private' })).record.cid
+      const absent = 'bafkreihdwdcefgh4dqkjv67uzcmw7ojee6xedzdetojuzjevtenxquvyku'
+      await withPorts(engine, async api => {
+        const statuses = new Map<number, number>()
+        for (let i = 0; i < 310; i++) {
+          const headers = { authorization: `Bearer hf_guess${i}` }
+          const { status } = await fetch(`${api}/ipfs/${i % 2 === 0 ? own : absent}`, { headers })
+          statuses.set(status, (statuses.get(status) ?? 0) + 1)
+        }
+        // The same limit as that of the routes of the API.
+        expect([...statuses]).toEqual([
+          [404, 300],
+          [429, 10],
+        ])
+        const refused = await fetch(`${api}/ipfs/${own}`, { headers: { 'x-api-key': 'hf_guess' } })
+        expect([refused.status, await refused.json()]).toEqual([429, expect.objectContaining({ code: 'RATE_LIMIT' })])
+        // Without a credential, or with a valid one, nothing is refused.
+        const { secret } = await engine.keys.create(account, { name: 'r', scopes: ['files:read'] })
+        const read = async (headers: Record<string, string>) => (await fetch(`${api}/ipfs/${own}`, { headers })).status
+        expect([await read({}), await read({ 'x-api-key': secret })]).toEqual([404, 200])
+      })
+    })
+  })
+
   test('lets a client read private content, which the gateway does not have', async () => {
     await withEngine(async ({ engine, account }) => {
       const { record } = await engine.pins.upload(CANARY, { account, visibility: 'private' })

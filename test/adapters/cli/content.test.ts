@@ -80,6 +80,34 @@ test('a private upload has no link, and is read with get', async () => {
   expect((await run('upload', '--private', file)).stdout).toBe(`${cid}  ${file}\n`)
 })
 
+test('get and cat read a private folder with its account’s key only', async () => {
+  const files = { 'a b.txt': 'for its account', 'deep/big.bin': pseudoRandom(1_500_000, 'private') }
+  const folder = await makeFiles('own', files)
+  const [{ cid = '' } = {}] = await json('upload', '--private', folder)
+  expect((await run('cat', `${cid}/a b.txt`)).stdout).toBe('for its account')
+  const copy = join(directory.path, 'own-copy')
+  const tar = join(directory.path, 'own-copy.tar')
+  for (const out of [
+    ['--out', copy],
+    ['--tar', '--out', tar],
+  ])
+    expect(await run('get', cid, ...out)).toMatchObject({ code: 0 })
+  for (const [name, content] of Object.entries(files)) {
+    expect((await readFile(join(copy, name))).equals(Buffer.from(content))).toBe(true)
+  }
+  expect((await readFile(tar)).includes('for its account')).toBe(true)
+  const stranger = { ...served.env, HOLDFAST_API_KEY: 'hf_none' }
+  for (const args of [
+    ['cat', `${cid}/a b.txt`],
+    ['get', cid, '--out', `${copy}-2`],
+    ['get', cid, '--tar', '--out', `${tar}-2`],
+  ]) {
+    const { code, stdout, stderr } = await runHoldfast(args, stranger)
+    expect([code, stdout, stderr.includes('for its account')]).toEqual([1, '', false])
+  }
+  expect([existsSync(`${copy}-2`), existsSync(`${tar}-2`)]).toEqual([false, false])
+})
+
 test('a link is printed also without the scope cluster:read', async () => {
   const file = join(await makeFiles('scoped', { 'a.txt': 'scoped' }), 'a.txt')
   const client = new HoldfastClient({ base: `${served.url}/api/v3`, key: served.key })
