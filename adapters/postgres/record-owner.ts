@@ -2,7 +2,6 @@ import type { Records } from '../../src/catalogue/records.ts'
 import { stillAwaited } from '../../src/catalogue/rules/owner-rules.ts'
 import type { HeldRecord } from '../../src/catalogue/rules/removal-rules.ts'
 import { HoldfastError } from '../../src/domain/errors.ts'
-import type { RootRow } from '../../src/ledger/root-table.ts'
 import type { ContentParts } from './content-change.ts'
 import { LockedAccounts } from './locked-accounts.ts'
 import { checkPrivate } from './private-records.ts'
@@ -19,7 +18,7 @@ const END_DISPUTE = 'DELETE FROM disputes WHERE record_id = $1'
 interface OwnerGift {
   record: HeldRecord
   /** A root with the content of the record, and a hold that keeps it. */
-  root: RootRow
+  root: NonNullable<ReturnType<ContentParts['ledger']['rootHeldBy']>>
   hold: string
   owner: number
   now: number
