@@ -35,10 +35,11 @@ describe('uploads in four tabs', { ...inBrowser, timeout: 240_000 }, () => {
   test('survive sign-ins, sign-outs and the death of the server', async () => {
     const origin = server.url
     const client = new HoldfastClient({ base: origin, key: KEY })
-    const context = await browser.newContext()
+    // Tabs of one profile share six connections, which slow uploads would fill.
+    const newTab = async (): Promise<Page> => (await browser.newContext()).newPage()
     const tabs: Array<{ page: Page; throttle: (bytesPerSecond: number) => Promise<void> }> = []
     for (const _ of TABS) {
-      const page = await context.newPage()
+      const page = await newTab()
       await signInByKey(page, { origin, key: KEY })
       tabs.push({ page, throttle: await throttleOf(page) })
     }
@@ -55,15 +56,17 @@ describe('uploads in four tabs', { ...inBrowser, timeout: 240_000 }, () => {
     }
     await areOpen()
     // The sign-out of a fifth tab ends no other tab.
-    const fifth = await context.newPage()
+    const fifth = await newTab()
     await signInByKey(fifth, { origin, key: KEY })
     await fifth.getByRole('button', { name: 'Sign out' }).click()
     await fifth.getByRole('tab', { name: 'API key' }).waitFor()
     await areOpen()
     await client.keys.endConsoles()
     for (const { page } of tabs) {
+      await page.goto(`${origin}/console/#/account/keys`)
       await page.getByText('Your session has ended. Sign in again.').waitFor()
       await fillInKey(page, KEY)
+      await page.goto(`${origin}/console/#/content`)
     }
     await areOpen()
     server.signal('SIGKILL')
