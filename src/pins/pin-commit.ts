@@ -42,8 +42,8 @@ export interface PinCommitParts {
   changes: PinChanges
   deletion: DeletionStop
   leaveFetch: (fetchId: number) => Promise<void>
-  /** Has the other nodes copy a new record of a cluster that wants several copies. Null if its cluster wants one. */
-  copied: (record: OwnedDag & { clusterId: string }) => Promise<PinRecord['copies'] | null>
+  /** Has the other nodes copy a new record, if its cluster wants several copies. Null for a node without a fleet. */
+  copied: ((record: OwnedDag & { clusterId: string }) => Promise<PinRecord['copies'] | null>) | null
 }
 
 /** Last step of every upload and pin. Marks the root as complete and writes the record in one short transaction. */
@@ -158,7 +158,7 @@ export class PinCommit {
       if (row.status !== from) this.#parts.changes.changed(row, from)
       if (waited.fetchId !== null) await this.#parts.leaveFetch(waited.fetchId)
     }
-    const copies = created && row.status === 'pinned' ? await this.#parts.copied(row) : null
+    const copies = created && row.status === 'pinned' ? await this.#parts.copied?.(row) : null
     return { record: { ...presentRecord(row), ...(copies && { copies }) }, created }
   }
 }

@@ -12,11 +12,15 @@ interface Below {
   nodes: NodesModule
 }
 
-/** Announces new records to the nodes that should copy them. After a commit, an error must not fail the request. */
+/**
+ * Announces new records to the nodes that should copy them. After a commit, an error must not fail the request. Returns
+ * null for a node without a fleet.
+ */
 export function copiedOf({ storage, nodes: { member }, clusters: { registry } }: Below): PinCommitParts['copied'] {
+  if (member === null) return null
   return async record => {
     const wanted = registry.copiesOf(record.clusterId)
-    if (wanted === 1 || member === null) return null
+    if (wanted === 1) return null
     const places = await placesOf(storage, record)
     if (places === null) return null
     const nodesIn = (...states: Array<PlaceState['state']>): string[] =>

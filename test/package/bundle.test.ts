@@ -66,7 +66,7 @@ describe('the bundled command line', () => {
   test('contains every thread that its code starts, and the licences', () => {
     const files = readdirSync(bundle)
     const threads = new Set<string>()
-    for (const file of files.filter(name => name.endsWith('.js'))) {
+    for (const file of files.filter(name => /\.m?js$/.test(name))) {
       const code = readFileSync(join(bundle, file), 'utf8')
       for (const [, name = ''] of code.matchAll(/import\.meta\.url\.endsWith\("\.ts"\) \? "[^"]+" : "\.\/([^"]+)"/g)) {
         threads.add(name)

@@ -47,8 +47,8 @@ const SEED = `
   ALTER TABLE roots SET UNLOGGED;
   ALTER TABLE holds SET UNLOGGED;
   ALTER TABLE records DISABLE TRIGGER USER;
-  INSERT INTO accounts (id, email, email_key, plan, role, disabled, created_at, deleted_at)
-    SELECT 'a' || n, 'e' || n, 'e' || n, 'free', 'user', FALSE, n, CASE WHEN n % 500 = 0 THEN n END
+  INSERT INTO accounts (id, email, email_key, plan, role, disabled, created_at, deleted_at, owner)
+    SELECT 'a' || n, 'e' || n, 'e' || n, 'free', 'user', FALSE, n, CASE WHEN n % 500 = 0 THEN n END, n
     FROM generate_series(1, 20000) n;
   INSERT INTO api_keys (id, account_id, name, hash, prefix, scopes, ip_allowlist, created_at, expires_at, is_token)
     SELECT 'k' || n, 'a' || n % 20000, 'k' || n, decode(md5(n::text), 'hex'), '', '{}', '{}', n,
@@ -107,6 +107,7 @@ const SEED = `
   INSERT INTO audit (key, actor, number, created_at, last_at, times, account_id, action, outcome)
     SELECT 'k' || n, 'account', n, n, n, 1, 'a' || n % 100, 'a' || n % 40, 'o' || n % 20 FROM generate_series(1, 40000) n;
   INSERT INTO offers SELECT 'r' || n, 'n' || n % 3, 'near', 'h' || n, n FROM generate_series(1, 40000) n;
+  INSERT INTO disputes SELECT 'r' || n, 'public' FROM generate_series(1, 20000) n;
   INSERT INTO copies (multihash, codec, owner, node, state, hold_id, root_id)
     SELECT decode(md5(n::text), 'hex'), 85, 0, 'n' || n % 3, CASE WHEN n % 10 = 0 THEN 'wanted' ELSE 'have' END, 'h' || n, n
     FROM generate_series(1, 40000) n;
