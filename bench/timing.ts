@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
-import http from 'node:http'
 import { mkdir } from 'node:fs/promises'
+import http from 'node:http'
 import { join } from 'node:path'
 import type { Bench, Measurement, RunOptions, Scale } from './bench.ts'
 import { cidOfFile, fill } from './services/filled.ts'
