@@ -2,6 +2,7 @@ import type { NodeState } from '../../src/catalogue/fleet.ts'
 import { HoldfastError } from '../../src/domain/errors.ts'
 import { NODE_NUMBER } from './backends.ts'
 import { WALK_AGAIN } from './copy-rows.ts'
+import { clusterOn } from './copy-sets.ts'
 import { isThereAfter } from './node-list.ts'
 import { HAS_ENDED } from './node-states.ts'
 import type { Postgres } from './postgres.ts'
@@ -16,9 +17,11 @@ interface NodeRow {
   retireTo: string | null
   /** JSON object: the node of each cluster. Null if the node has not been started by this version. */
   clusters: string | null
+  /** JSON object: the nodes and copies of each cluster with more than one copy. */
+  copySets: string | null
 }
 
-const NODES = `SELECT name, id, number, state, ${isThereAfter('$1')} AS "isThere", retire_to AS "retireTo", clusters FROM nodes
+const NODES = `SELECT name, id, number, state, ${isThereAfter('$1')} AS "isThere", retire_to AS "retireTo", clusters, copy_sets AS "copySets" FROM nodes
   WHERE id IS NOT NULL AND NOT ${HAS_ENDED} ORDER BY number`
 const EXTERNAL = `SELECT 1 FROM placements WHERE wanted AND ${NODE_NUMBER} = $1 LIMIT 1`
 const RETIRE = `
@@ -78,14 +81,13 @@ function checkArrivals(nodes: readonly NodeRow[], { name, id }: NodeRow): void {
 
 /** New content must no longer arrive on the node. So every node must have been started with another configuration. */
 function checkClusters(nodes: readonly NodeRow[], id: string, to: string): void {
-  for (const { id: by, clusters, state } of nodes) {
+  for (const { id: by, clusters, copySets, state } of nodes) {
     if (state === 'forgetting') continue
-    const kept = Object.entries(JSON.parse(clusters ?? '{}') as Record<string, string>)
-    const [cluster] = kept.find(([, node]) => node === id) ?? []
+    const cluster = clusterOn(id, JSON.parse(clusters ?? '{}'), JSON.parse(copySets ?? '{}'))
     if (cluster === undefined && clusters !== null) continue
     const problem =
       cluster === undefined ? `${by} has not told its clusters` : `${by} was started with ${cluster} on ${id}`
-    const remedy = `set "node": "${to}" for the clusters of ${id} in the configuration of every node, restart ${to}, then all others`
+    const remedy = `name "${to}" or other nodes for the clusters of ${id} in the configuration of every node, restart ${to}, then all others`
     throw new HoldfastError('CONFLICT', `${problem}: ${remedy}`)
   }
 }

@@ -4,9 +4,11 @@ import { READS_FRAMES } from './node-states.ts'
 import { Postgres } from './postgres.ts'
 import type { Sql } from './sql.ts'
 
-/** Returns whether a cluster has ever wanted copies. */
+const WALK = 'SELECT 1 FROM copy_walk'
+
+/** Returns whether a cluster wants copies, or a node retires. */
 export async function hasCopies(sql: Pick<Sql, 'first'>): Promise<boolean> {
-  return (await sql.first('SELECT 1 FROM copy_walk')) !== undefined
+  return (await sql.first(WALK)) !== undefined
 }
 
 interface CopySet {
@@ -25,6 +27,8 @@ const WANT = `
   INSERT INTO copy_sets (cluster_id, nodes, copies) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING`
 const RESTART = `
   INSERT INTO copy_walk (place, agreed) VALUES (0, $1) ON CONFLICT (one) DO UPDATE SET place = 0, agreed = $1, keep_until = 0`
+const WALK_FOR_MOVES = `
+  INSERT INTO copy_walk (place, agreed) VALUES (0, TRUE) ON CONFLICT (one) DO UPDATE SET place = 0`
 const AGREE = 'UPDATE copy_walk SET agreed = $1 WHERE agreed <> $1'
 const TRIGGERS = ['records_copies_insert', 'records_copies_delete', 'records_copies_update'].map(on => ['records', on])
 const REMOVED_TRIGGERS = ['removed_records_copies_delete', 'removed_records_copies_update'].map(on => [
@@ -35,6 +39,10 @@ const REMOVED_TRIGGERS = ['removed_records_copies_delete', 'removed_records_copi
 const INDEX = 'records_by_cluster'
 const CREATE_INDEX = `CREATE INDEX CONCURRENTLY IF NOT EXISTS ${INDEX} ON records (root_id, cluster_id) WHERE root_id > 0`
 const IS_BROKEN = 'SELECT 1 FROM pg_index WHERE indexrelid = to_regclass($1) AND NOT indisvalid'
+const LOCK_RECORDS = 'LOCK TABLE records, removed_records IN SHARE ROW EXCLUSIVE MODE'
+const IS_OVER = `
+  SELECT 1 FROM copy_walk WHERE place IS NULL AND NOT EXISTS (SELECT 1 FROM copy_sets)
+    AND (SELECT id FROM copies ORDER BY id LIMIT 1) IS NULL AND NOT EXISTS (SELECT 1 FROM nodes WHERE state IN ('retiring', 'forgetting'))`
 const IS_FOLLOWED = `SELECT 1 FROM pg_trigger WHERE tgname = 'records_copies_insert' AND tgenabled <> 'D'
   AND tgrelid = to_regclass('records')`
 
@@ -92,12 +100,48 @@ export function checkSets(sets: CopySets, known: ReadonlySet<string>): void {
   }
 }
 
+/** Lets the content of a node that retires move to copies, also if no cluster wants any. */
+export async function wantMoves(database: Postgres): Promise<void> {
+  await database.transaction(async sql => {
+    await sql.run('LOCK TABLE nodes IN EXCLUSIVE MODE')
+    await follow(sql)
+    await sql.run(WALK_FOR_MOVES)
+  })
+}
+
+/** Disables the triggers if nothing needs them any more, so that a fleet with one copy pays for none. */
+export async function endFollowing(database: Postgres): Promise<void> {
+  if ((await database.reading.first(IS_OVER)) === undefined) return
+  await database.transaction(async sql => {
+    await sql.run('LOCK TABLE nodes IN EXCLUSIVE MODE')
+    await sql.run(LOCK_RECORDS)
+    // A walk that runs now may still insert copies.
+    await sql.all(`${WALK} FOR UPDATE`)
+    if ((await sql.first(IS_OVER)) === undefined) return
+    await turn(sql, 'DISABLE')
+    await sql.run('DELETE FROM copy_walk')
+  })
+}
+
+/** Returns a cluster that a configuration has on a node, perhaps among others. */
+export function clusterOn(
+  node: string,
+  clusterNodes: Readonly<Record<string, string>>,
+  sets: CopySets,
+): string | undefined {
+  const named = Object.entries(clusterNodes).find(([, first]) => first === node)
+  return (named ?? Object.entries(sets).find(([, { nodes }]) => nodes.includes(node)))?.[0]
+}
+
 /** Enables the triggers that follow the records, and waits for the transactions that write records now. */
 async function follow(sql: Sql): Promise<void> {
-  await sql.run('LOCK TABLE records, removed_records IN SHARE ROW EXCLUSIVE MODE')
-  if ((await sql.first(IS_FOLLOWED)) !== undefined) return
+  await sql.run(LOCK_RECORDS)
+  if ((await sql.first(IS_FOLLOWED)) === undefined) await turn(sql, 'ENABLE')
+}
+
+async function turn(sql: Sql, to: 'ENABLE' | 'DISABLE'): Promise<void> {
   for (const [table, name] of [...TRIGGERS, ...REMOVED_TRIGGERS]) {
-    await sql.run(`ALTER TABLE ${table} ENABLE TRIGGER ${name}`)
+    await sql.run(`ALTER TABLE ${table} ${to} TRIGGER ${name}`)
   }
 }
 

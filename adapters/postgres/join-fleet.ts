@@ -1,9 +1,10 @@
 import { randomUUID } from 'node:crypto'
+import type { CopySets } from '../../src/catalogue/copies.ts'
 import type { NodeState } from '../../src/catalogue/fleet.ts'
 import type { SetBack } from '../../src/catalogue/offers.ts'
 import type { LastRun, NodeName, SharedOptions } from '../../src/catalogue/shared-catalogue.ts'
 import { HoldfastError } from '../../src/domain/errors.ts'
-import { checkSets, wantSets } from './copy-sets.ts'
+import { checkSets, clusterOn, wantSets } from './copy-sets.ts'
 import { hasEnded } from './node-states.ts'
 import { NEWEST_SET_BACK } from './schema-set-backs.ts'
 import type { Sql } from './sql.ts'
@@ -85,8 +86,8 @@ export async function checkJoin(sql: Sql, directory: NodeName, { address, cluste
   const all = await sql.all<NodeRow>('SELECT name, number, id, state FROM nodes')
   const own = all.find(({ name }) => name === directory.known)
   const lost = lostNode(all, own, directory)
-  checkClusters(all, address, clusterNodes)
   const { copySets = {}, expected = [] } = copies
+  checkClusters(all, address, clusterNodes, copySets)
   checkSets(copySets, new Set([...all.flatMap(({ id }) => id ?? []), ...expected, address?.id ?? '']))
   checkOthers(
     all.filter(other => other !== own && !isGivenUp(other)),
@@ -139,12 +140,17 @@ async function noteReturn(sql: Sql, problem: string, name: string): Promise<SetB
 }
 
 /** Content must not arrive on a node that retires, or on one that has ended. */
-function checkClusters(all: readonly NodeRow[], address: Joining['address'], clusterNodes: Joining['clusterNodes']) {
+function checkClusters(
+  all: readonly NodeRow[],
+  address: Joining['address'],
+  clusterNodes: Joining['clusterNodes'],
+  copySets: CopySets,
+): void {
   const active = new Set(all.flatMap(({ id, state }) => (state === 'active' && id !== null ? id : [])))
   for (const { id, state } of all) {
     if (state !== 'retiring' && state !== 'retired') continue
     if (id === null || active.has(id) || (id === address?.id && state === 'retired')) continue
-    const [cluster] = Object.entries(clusterNodes).find(([, node]) => node === id) ?? []
+    const cluster = clusterOn(id, clusterNodes, copySets)
     if (cluster === undefined) continue
     const problem = `clusters: ${cluster} is on the node ${id}, which ${state === 'retired' ? 'has retired' : 'is retiring'}`
     throw new HoldfastError('CONFIG_INVALID', `${problem}: name another node`)

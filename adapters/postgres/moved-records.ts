@@ -1,4 +1,4 @@
-import type { MovedRoot } from '../../src/catalogue/retirements.ts'
+import type { MovedRoot } from '../../src/catalogue/copies.ts'
 import type { ContentParts } from './content-change.ts'
 import { LockedAccounts } from './locked-accounts.ts'
 import type { Sql } from './sql.ts'

@@ -1,6 +1,5 @@
 import type { Copies } from '../../src/catalogue/copies.ts'
 import type { Offers } from '../../src/catalogue/offers.ts'
-import type { Retirements } from '../../src/catalogue/retirements.ts'
 import { fileRules } from '../../src/catalogue/rules/file-rules.ts'
 import { reconciliationRules } from '../../src/catalogue/rules/reconciliation-rules.ts'
 import { stopRules } from '../../src/catalogue/rules/stop-rules.ts'
@@ -20,7 +19,6 @@ import { PostgresOffers } from './postgres-offers.ts'
 import { postgresPlacements } from './postgres-placements.ts'
 import { PostgresReconciliation } from './postgres-reconciliation.ts'
 import { postgresRecords } from './postgres-records.ts'
-import { PostgresRetirements } from './postgres-retirements.ts'
 import { SharedHolds } from './shared-holds.ts'
 
 /** This node. Holds are stored with its name, and its number is part of the numbers of its backends. */
@@ -48,7 +46,6 @@ export function postgresContent(
   content: SharedContent
   work: NodeWork
   offers: Offers
-  retirements: Retirements
   copies: () => Promise<Copies | null>
 } {
   const backend = backendsOf(number)
@@ -74,7 +71,6 @@ export function postgresContent(
     content,
     work: new PostgresNodeWork(parts),
     offers,
-    retirements: new PostgresRetirements(parts),
     copies,
   }
 }

@@ -4,11 +4,10 @@ import type { OwnedDag } from '../../src/ledger/whole-dag.ts'
 import { NODE_NUMBER } from './backends.ts'
 import type { ContentParts } from './content-change.ts'
 import { PostgresCopyPresence } from './copy-presence.ts'
-import { contentParams, FOLLOW_COPIES, LOCK_COPIES, ROOTS_OF_CONTENT } from './copy-rows.ts'
-import { wantSets } from './copy-sets.ts'
+import { COPY_RUN, contentParams, FOLLOW_COPIES, LOCK_COPIES, ROOTS_OF_CONTENT, rootsOf } from './copy-rows.ts'
+import { endFollowing, wantSets } from './copy-sets.ts'
 import { PostgresFreedCopies } from './freed-copies.ts'
-import { moveRecords } from './moved-records.ts'
-import { NEWEST_SET_BACK } from './schema-set-backs.ts'
+import { MovedCopies } from './moved-copies.ts'
 import type { Sql } from './sql.ts'
 
 /** Roots that one transaction of the walk reads. */
@@ -16,32 +15,20 @@ const STEP = 100
 const PLACE = 'SELECT place FROM copy_walk WHERE place IS NOT NULL FOR UPDATE SKIP LOCKED'
 const MOVE_ON = 'UPDATE copy_walk SET place = $1'
 const ROOTS = 'SELECT id, multihash, codec, owner FROM roots WHERE id > $1 ORDER BY id LIMIT $2'
-/** SQL expression: what a copy that was compared in a run has in its column `run`. */
-const MARK = (run: string): string => `${run} || ' ' || COALESCE((${NEWEST_SET_BACK}), '')`
 const UNCOMPARED = `
   SELECT id, multihash, codec, owner, state, hold_id AS "holdId" FROM copies
-  WHERE node = $1 AND id > $2 AND hold_id IS NOT NULL AND run IS DISTINCT FROM ${MARK('$3')} ORDER BY id LIMIT $4`
+  WHERE node = $1 AND id > $2 AND hold_id IS NOT NULL AND run IS DISTINCT FROM ${COPY_RUN('$3')} ORDER BY id LIMIT $4`
 /** Freeing that a stop has interrupted begins again. */
 const COMPARED = `
-  UPDATE copies SET run = ${MARK('$1')}, state = CASE state WHEN 'going' THEN 'surplus' ELSE state END WHERE id = ANY($2)`
+  UPDATE copies SET run = ${COPY_RUN('$1')}, state = CASE state WHEN 'going' THEN 'surplus' ELSE state END WHERE id = ANY($2)`
 const DAMAGED = `UPDATE copies SET state = 'damaged', due_at = 0 WHERE id = ANY($1)`
 const LOST = `
   UPDATE copies SET state = 'wanted', hold_id = NULL, root_id = NULL, ends = NULL, run = NULL, due_at = 0 WHERE id = $1`
-/** Copies of this node, each with the root of a lost node that records may still name. */
-const PROMOTED = `
-  SELECT copies.id, roots.id AS "from", hold_id AS "holdId" FROM copies
-  JOIN LATERAL (
-    SELECT id, backend_id FROM roots WHERE multihash = copies.multihash AND codec = copies.codec
-      AND owner = 0 AND copies.owner = 0
-    UNION ALL SELECT id, backend_id FROM roots WHERE multihash = copies.multihash AND codec = copies.codec
-      AND owner <> 0 AND owner = copies.owner) AS roots ON TRUE
-  JOIN nodes ON nodes.number = roots.${NODE_NUMBER} AND nodes.state = 'forgetting'
-  WHERE copies.node = $1 AND copies.id > $2 AND copies.state IN ('have', 'surplus', 'going')
-    AND EXISTS (SELECT 1 FROM nodes WHERE state = 'forgetting')
-  ORDER BY copies.id LIMIT $3`
 const IS_DUE = `node = $1 AND state IN ('wanted', 'damaged')`
 const DUE = `
-  SELECT id, '' AS "accountId", attempts, multihash, codec, owner FROM copies
+  SELECT id, '' AS "accountId", attempts, multihash, codec, owner, (
+    SELECT cluster_id FROM (${rootsOf('copies')}) AS roots JOIN records ON records.root_id = roots.id LIMIT 1) AS "clusterId"
+  FROM copies
   WHERE ${IS_DUE} AND is_fresh = $2 AND due_at <= $3 ORDER BY due_at, id LIMIT $4`
 const NEXT_DUE = `SELECT due_at AS at FROM copies WHERE ${IS_DUE} AND is_fresh = $2 ORDER BY due_at LIMIT 1`
 const RETRY = `UPDATE copies SET due_at = $3, attempts = $4, last_error = $5 WHERE id = $2 AND ${IS_DUE}`
@@ -71,7 +58,7 @@ const COUNTS = `
   SELECT state, COUNT(*), NULL, NULL FROM copies WHERE node = $1 AND state IN ('surplus', 'going') GROUP BY state
   UNION ALL SELECT 'have', COUNT(*), NULL, NULL FROM copies WHERE node = $1`
 const HAVE = `
-  UPDATE copies SET state = 'have', hold_id = $2, root_id = $3, ends = 0, run = ${MARK('$4')}, since = clock_timestamp(),
+  UPDATE copies SET state = 'have', hold_id = $2, root_id = $3, ends = 0, run = ${COPY_RUN('$4')}, since = clock_timestamp(),
     attempts = 0, due_at = 0, is_fresh = FALSE, last_error = NULL
   WHERE id = $1`
 
@@ -87,13 +74,6 @@ interface Counted {
   reason: string | null
 }
 
-interface Promoted {
-  id: number
-  /** The root on the lost node. */
-  from: number
-  holdId: string
-}
-
 interface LockedCopy {
   id: number
   state: string
@@ -106,8 +86,7 @@ export class PostgresCopies implements Copies {
   readonly #sql: Sql
   readonly freed: FreedCopies
   readonly presence: CopyPresence
-  /** The last copy that the unfinished promotion has seen. */
-  #promoted = 0
+  readonly #moved: MovedCopies
   /** The last copy that the unfinished comparison has seen. */
   #compared = 0
 
@@ -121,11 +100,12 @@ export class PostgresCopies implements Copies {
     this.#run = run
     this.#sql = parts.database.reading
     this.freed = new PostgresFreedCopies(parts)
+    this.#moved = new MovedCopies(parts)
     this.presence = new PostgresCopyPresence(parts.database, parts.holds.node)
   }
 
-  walk(): Promise<boolean> {
-    return this.#parts.database.transaction(async sql => {
+  async walk(): Promise<boolean> {
+    const isMore = await this.#parts.database.transaction(async sql => {
       await wantSets(sql)
       const walk = await sql.first<{ place: number }>(PLACE)
       if (walk === undefined) return false
@@ -135,6 +115,8 @@ export class PostgresCopies implements Copies {
       await sql.run(MOVE_ON, [last])
       return last !== null
     })
+    if (!isMore) await endFollowing(this.#parts.database)
+    return isMore
   }
 
   async compare(): Promise<boolean> {
@@ -155,15 +137,8 @@ export class PostgresCopies implements Copies {
     return found.length === STEP
   }
 
-  async promote(): Promise<boolean> {
-    const found = await this.#sql.all<Promoted>(PROMOTED, [this.#node, this.#promoted, STEP])
-    const moved = found.flatMap(({ from, holdId }) => {
-      const dag = this.#parts.ledger.rootHeldBy(holdId)
-      return dag === undefined ? [] : [{ from, backendId: dag.backendId, stagedRootId: null, dag }]
-    })
-    if (moved.length > 0) await moveRecords(this.#parts, moved)
-    this.#promoted = found.length < STEP ? 0 : (found.at(-1)?.id ?? 0)
-    return found.length === STEP
+  promote(): Promise<boolean> {
+    return this.#moved.promote()
   }
 
   /** Wants a copy again that the ledger lacks: the directory is of an earlier time, or another one. */
@@ -220,8 +195,9 @@ export class PostgresCopies implements Copies {
 
   async take(copy: DueCopy, { backendId, stagedRootId, dag }: Parameters<Copies['take']>[1]): Promise<boolean> {
     const { database, holds } = this.#parts
+    const isBack = await this.#moved.takeBack(copy, { backendId, stagedRootId, dag })
     // Nobody can read the content before the catalogue gives the hold another end.
-    const [hold] = await holds.place([{ backendId, stagedRootId, dag, ends: 0 }])
+    const [hold] = await holds.place([{ backendId, stagedRootId: isBack ? null : stagedRootId, dag, ends: 0 }])
     if (hold == null) return false
     try {
       const isTaken = await database.transaction(async sql => {
@@ -234,7 +210,10 @@ export class PostgresCopies implements Copies {
         if (own.holdId !== null) await holds.void(sql, [own.holdId])
         return true
       })
-      if (isTaken) await holds.releaseVoid()
+      if (isTaken) {
+        await this.#moved.promoteTaken(copy.id)
+        await holds.releaseVoid()
+      }
       return isTaken
     } finally {
       await holds.discard([hold.id])

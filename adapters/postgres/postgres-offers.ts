@@ -15,6 +15,7 @@ import { PUBLIC } from '../../src/ledger/possessor.ts'
 import type { OwnedDag } from '../../src/ledger/whole-dag.ts'
 import { BACKEND_ID } from './backends.ts'
 import type { ContentParts } from './content-change.ts'
+import { wantBack, withoutCopies } from './copy-rows.ts'
 import { IS_GIVEN_UP } from './node-states.ts'
 import { assignOffers, endOffers, findTakers, IS_REMOVED } from './offer-takers.ts'
 import { PostgresDriver } from './postgres-driver.ts'
@@ -91,7 +92,7 @@ export class PostgresOffers implements Offers {
   }
 
   async walk({ setBack, homes, limit, now }: Parameters<Offers['walk']>[0]) {
-    const { database } = this.#parts
+    const { database, ledger } = this.#parts
     const after = (await this.#sql.first<{ place: string | null }>(PLACE, [this.#node]))?.place ?? null
     if (after === null) {
       await this.#withdraw()
@@ -106,15 +107,13 @@ export class PostgresOffers implements Offers {
     }
     const takers = await findTakers(this.#sql, this.#node)
     const numbers = await this.#numbersOf(found)
-    const { wrong, others, hidden } = await compareOffered(found, {
-      ledger: this.#parts.ledger,
-      homes,
-      takers,
-      numbers,
-    })
+    const { wrong, others, hidden, lost } = await compareOffered(found, { ledger, homes, takers, numbers })
+    await wantBack(this.#sql, this.#node, lost)
+    const place = { node: this.#node, sql: this.#sql, isSound: (holdId: string) => ledger.isSound(holdId) }
+    const offered = await withoutCopies(place, others)
     const { first, later } = await this.#paced(wrong)
     const changes = first.length === 0 ? [] : await this.#mend(first, now)
-    await this.#offer([...others, ...later])
+    await this.#offer([...offered, ...later])
     const disputed: DisputedRecord[] = []
     for (const one of hidden) {
       const made = await this.#hide(one, now)

@@ -9,6 +9,7 @@ import { checkTransition } from '../../src/domain/pin-status.ts'
 import type { Visibility } from '../../src/domain/visibility.ts'
 import type { CatalogueHolds } from '../../src/ledger/catalogue-holds.ts'
 import { ContentChange, type ContentParts } from './content-change.ts'
+import { wantBack } from './copy-rows.ts'
 import { beginFetch, fetchParts } from './fetch-parts.ts'
 import { LockedAccounts } from './locked-accounts.ts'
 import { runRule } from './postgres-driver.ts'
@@ -52,7 +53,14 @@ export class PostgresReconciliation implements ReconciliationParts {
 
   async mend(wrong: readonly WrongRecord[], now: number): Promise<StatusChange[]> {
     const changes: StatusChange[] = []
-    for (const { kind, ...of } of wrong) changes.push(...(await this.#mend({ ...of, now }, kind)))
+    const lost = wrong.flatMap(({ kind, record }) =>
+      kind === 'record-lost' && record.status === 'pinned' ? record : [],
+    )
+    const wantedBack = await wantBack(this.#sql, this.node, lost)
+    for (const { kind, ...of } of wrong) {
+      if (lost.includes(of.record) && wantedBack.has(of.record)) continue
+      changes.push(...(await this.#mend({ ...of, now }, kind)))
+    }
     await this.#parts.holds.releaseVoid()
     return changes
   }

@@ -91,18 +91,25 @@ export const copiesSchema = `
   CREATE INDEX copies_due ON copies (node, is_fresh, due_at, id) WHERE state IN ('wanted', 'damaged');
   CREATE INDEX copies_surplus ON copies (node, id) WHERE state IN ('surplus', 'going');
 
+  -- Makes the holds of ended copies void, and tells their nodes.
+  CREATE FUNCTION void_copies(ended_holds TEXT[]) RETURNS void LANGUAGE plpgsql AS $$
+  DECLARE
+    holder TEXT;
+  BEGIN
+    FOR holder IN UPDATE holds SET state = 'void' WHERE id = ANY(ended_holds) AND state <> 'void' RETURNING node LOOP
+      PERFORM pg_notify('holdfast_nodes', holder);
+    END LOOP;
+  END $$;
+
   -- Ends the copies of content that nobody needs any more.
   CREATE FUNCTION end_copies(this_hash BYTEA, this_codec BIGINT, this_owner BIGINT) RETURNS void LANGUAGE plpgsql AS $$
   DECLARE
     ended_holds TEXT[];
     ended_roots BIGINT[];
-    holder TEXT;
   BEGIN
     WITH gone AS (DELETE FROM copies WHERE ${CONTENT} RETURNING hold_id, root_id)
       SELECT array_agg(hold_id), array_agg(root_id) INTO ended_holds, ended_roots FROM gone WHERE hold_id IS NOT NULL;
-    FOR holder IN UPDATE holds SET state = 'void' WHERE id = ANY(ended_holds) AND state <> 'void' RETURNING node LOOP
-      PERFORM pg_notify('holdfast_nodes', holder);
-    END LOOP;
+    PERFORM void_copies(ended_holds);
     PERFORM 1 FROM roots WHERE id = ANY(ended_roots)
       ORDER BY owner <> 0, multihash, codec, backend_id, owner FOR UPDATE;
     WITH gone AS (
@@ -119,6 +126,8 @@ export const copiesSchema = `
     found_roots BIGINT[];
     primaries TEXT[];
     chosen TEXT[];
+    receivers TEXT[];
+    ended_holds TEXT[];
     last_end BIGINT;
     is_live BOOLEAN;
     holder TEXT;
@@ -170,11 +179,45 @@ export const copiesSchema = `
         SELECT this_hash, this_codec, this_owner, name, fresh FROM unnest(chosen) AS name WHERE name <> ALL(primaries) ORDER BY name
         ON CONFLICT (multihash, codec, owner, node) DO NOTHING;
     END IF;
+    -- The records of a node that retires move to copies: those of the sets, or else one on the node that was named.
+    receivers := ARRAY(
+      SELECT DISTINCT target.name FROM unnest(found_roots) AS root JOIN roots ON roots.id = root
+      JOIN nodes ON nodes.number = roots.backend_id / ${BACKENDS_OF_NODE} AND nodes.state = 'retiring'
+      JOIN nodes target ON target.name = nodes.retire_to AND target.state = 'active'
+      WHERE EXISTS (SELECT 1 FROM records WHERE root_id = root)
+        OR EXISTS (SELECT 1 FROM removed_records WHERE root_id = root));
+    -- Those of a lost node move to copies, or to a node that has the content for other records.
+    IF EXISTS (
+        SELECT 1 FROM unnest(found_roots) AS root JOIN roots ON roots.id = root
+        JOIN nodes ON nodes.number = roots.backend_id / ${BACKENDS_OF_NODE} AND nodes.state = 'forgetting'
+        WHERE EXISTS (SELECT 1 FROM records WHERE root_id = root)
+          OR EXISTS (SELECT 1 FROM removed_records WHERE root_id = root)) THEN
+      receivers := receivers || primaries[1:1];
+    END IF;
+    IF receivers <> '{}' AND NOT EXISTS (
+        SELECT 1 FROM copies c JOIN nodes ON nodes.name = c.node AND nodes.state = 'active'
+        WHERE c.multihash = this_hash AND c.codec = this_codec AND c.owner = this_owner AND c.node = ANY(chosen)
+          AND NOT EXISTS (SELECT 1 FROM copy_absences WHERE copy_absences.node = c.node)) THEN
+      chosen := chosen || receivers;
+      INSERT INTO copies (multihash, codec, owner, node)
+        SELECT this_hash, this_codec, this_owner, name FROM unnest(receivers) AS name ORDER BY name
+        ON CONFLICT (multihash, codec, owner, node) DO NOTHING;
+    END IF;
     UPDATE copies SET state = CASE WHEN node = ANY(chosen) THEN 'have' ELSE 'surplus' END, since = clock_timestamp(),
       due_at = CASE WHEN node = ANY(chosen) THEN 0 ELSE COALESCE((SELECT keep_until FROM copy_walk), 0) END
       WHERE ${CONTENT}
         AND state = ANY(CASE WHEN node = ANY(chosen) THEN ARRAY['surplus', 'going'] ELSE ARRAY['have'] END);
-    DELETE FROM copies WHERE ${CONTENT} AND state = 'wanted' AND node <> ALL(chosen);
+    -- A node wants the content of its own records back, if its directory lacks it.
+    DELETE FROM copies WHERE ${CONTENT} AND state = 'wanted' AND node <> ALL(chosen || primaries);
+    -- A hold of a record keeps the same root.
+    WITH gone AS (
+      DELETE FROM copies WHERE ${CONTENT} AND state IN ('surplus', 'going') AND (
+        EXISTS (SELECT 1 FROM records WHERE root_id = copies.root_id AND hold_id IS NOT NULL)
+        OR (NOT is_live AND EXISTS (
+          SELECT 1 FROM removed_records WHERE root_id = copies.root_id AND hold_id IS NOT NULL)))
+      RETURNING hold_id)
+      SELECT array_agg(hold_id) INTO ended_holds FROM gone;
+    PERFORM void_copies(ended_holds);
     FOR holder IN
       WITH former AS (
         SELECT id, ends, node FROM copies WHERE ${CONTENT} AND hold_id IS NOT NULL AND ends IS DISTINCT FROM last_end

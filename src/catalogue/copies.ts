@@ -35,8 +35,8 @@ export interface Copies {
    */
   compare(): Promise<boolean>
   /**
-   * Gives records of lost nodes, and removed records, the copies on this node. They stay as they are otherwise. Returns
-   * whether more are left.
+   * Gives records of lost nodes and of nodes that retire, and removed records, the copies on this node. They stay as they
+   * are otherwise. A node that retires keeps its content until all wanted copies are sound. Returns whether more are left.
    */
   promote(): Promise<boolean>
   readonly freed: FreedCopies
@@ -111,4 +111,17 @@ export interface FreedCopy extends OwnedDag {
   places: CopyPlace[]
 }
 
-export interface DueCopy extends Job, OwnedDag {}
+export interface DueCopy extends Job, OwnedDag {
+  /** A cluster of the records; null if only removed records need the content. */
+  clusterId: string | null
+}
+
+/** Content that this node has staged completely, or has. */
+export interface MovedRoot {
+  /** Id of the content on the other node. */
+  from: number
+  backendId: number
+  /** Null if the ledger has the complete content. */
+  stagedRootId: number | null
+  dag: WholeDag
+}

@@ -1,11 +1,12 @@
 import type { DagIdentity } from '../ipld/cid.ts'
 import type { StatusChange } from './fetches.ts'
 
-/** A node that was given up, and whose records other nodes take over. */
+/** A node that was given up, whose records other nodes take over. Or a node that retires in favour of this node. */
 export interface LostNode {
   name: string
   id: string
   number: number
+  isRetiring: boolean
 }
 
 export interface TakeOver {
@@ -34,6 +35,7 @@ export interface TakenOver {
 
 /** Gives up the content of lost nodes, in short steps. After a crash, the steps begin again. */
 export interface LostContent {
+  /** Returns the lost nodes, and those that retire in favour of this node. */
   nodes(): Promise<LostNode[]>
   /** Returns the clusters that nodes keep by their configurations. */
   keptClusters(): Promise<ReadonlySet<string>>
@@ -49,4 +51,8 @@ export interface LostContent {
    * records again, so another pass is necessary.
    */
   finish(node: LostNode): Promise<boolean>
+  /** Lets some records that wait for a fetch of a retiring node wait for one of this node. Their content moves to copies. */
+  moveWaiting(step: Pick<TakeOver, 'node' | 'homeOf' | 'now'>): Promise<{ changes: StatusChange[]; isMore: boolean }>
+  /** Ends a retirement if the node has nothing any more. Returns whether it has ended. */
+  finishRetirement(node: LostNode): Promise<boolean>
 }

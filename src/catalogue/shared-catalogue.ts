@@ -9,7 +9,6 @@ import type { Copies, CopySets } from './copies.ts'
 import type { Fleet, NodeAddress, SharedPlaces } from './fleet.ts'
 import type { LostContent } from './lost-content.ts'
 import type { Offers, SetBack } from './offers.ts'
-import type { Retirements } from './retirements.ts'
 import type { RevisionRows } from './revision-rows.ts'
 import type { AccessStores } from './rules/access-stores.ts'
 import type { SharedSignIn } from './sign-in.ts'
@@ -39,8 +38,7 @@ export interface SharedCatalogue {
     content: SharedContent
     work: NodeWork
     offers: Offers
-    retirements: Retirements
-    /** Returns null until a cluster wants more than one copy, and loads the code otherwise. */
+    /** Returns null until a cluster wants more than one copy or a node retires, and loads the code otherwise. */
     copies: () => Promise<Copies | null>
   }
   /** Returns the totals of the catalogue together with the totals of this node's ledger. */

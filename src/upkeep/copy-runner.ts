@@ -12,8 +12,8 @@ import { takeDag } from './taken-dag.ts'
 
 export interface CopyRunnerParts {
   copies: Copies
-  /** Backend of this node for the content of other nodes. */
-  home: StagingBackend
+  /** Returns the backend of this node for the content of a cluster. */
+  homeOf: (clusterId: string | null) => StagingBackend
   /** Returns a reader of the nodes with these ids, which have the same content. */
   readerOf: (nodes: readonly string[]) => BlockSource
   /** Asks a node which holds its ledger has; null if it does not answer. */
@@ -182,13 +182,15 @@ function jobsOf(parts: CopyRunnerParts, lane: Lane): JobKind<DueCopy, CopyAttemp
     begin: async ({ job }) => ({ ...job, attempts: job.attempts + 1 }),
     failed: async (_, copy, { error, retryAt }) => {
       const reason = isHoldfastError(error) ? `${error.code}: ${error.message}` : 'INTERNAL_ERROR: the copy failed'
-      logger.warn({ cid: cidOf(copy).toString(), reason, retryAt }, 'content could not be copied yet')
+      // After the first attempt, the content may have been removed meanwhile. A node that is away answers for all others.
+      if (copy.attempts === 2 && !isHoldfastError(error, 'UNAVAILABLE'))
+        logger.warn({ cid: cidOf(copy).toString(), reason, retryAt }, 'content could not be copied yet')
       await copies.retry(copy, retryAt, reason)
     },
   }
 }
 
-function attemptAt(job: DueCopy, { copies, home, readerOf }: CopyRunnerParts, lane: Lane): CopyAttempt {
+function attemptAt(job: DueCopy, { copies, homeOf, readerOf }: CopyRunnerParts, lane: Lane): CopyAttempt {
   const ending = new AbortController()
   const { signal } = ending
   return {
@@ -198,6 +200,7 @@ function attemptAt(job: DueCopy, { copies, home, readerOf }: CopyRunnerParts, la
       await lane.begin(signal)
       const nodes = await copies.sourcesOf(copy)
       if (nodes.length === 0) throw new HoldfastError('UNAVAILABLE', 'no other node has the content')
+      const home = homeOf(copy.clusterId)
       const source = readerOf(nodes)
       const paced: BlockSource = {
         read: async (cid, options) => {

@@ -17,7 +17,10 @@ export interface LostNodesParts {
 /** A pass reads all records. If it has found none to take over, the next one waits this many times as long. */
 const REST = 4
 
-/** Takes over the records of lost nodes whose clusters this node keeps. Every node does its part. */
+/**
+ * Takes over the records of lost nodes whose clusters this node keeps. Every node does its part. Takes over the pins that
+ * wait on a node that retires; its content moves to copies.
+ */
 export class LostNodes {
   readonly #parts: LostNodesParts
   #restUntil = 0
@@ -28,9 +31,10 @@ export class LostNodes {
 
   async run(signal: AbortSignal): Promise<void> {
     const { lost, clock, logger } = this.#parts
-    if (clock.now() < this.#restUntil) return
+    const isResting = clock.now() < this.#restUntil
     for (const node of await lost.nodes()) {
-      if (!(await lost.fence(node))) continue
+      if (node.isRetiring) await this.#retire(node, signal)
+      if (node.isRetiring || isResting || !(await lost.fence(node))) continue
       for (let isMore = true; isMore; ) {
         const began = clock.now()
         const { taken, left } = await this.#pass(node, signal)
@@ -41,6 +45,18 @@ export class LostNodes {
         if (!isMore) logger.info({ node: node.id }, 'the lost node is forgotten')
       }
     }
+  }
+
+  async #retire(node: LostNode, signal: AbortSignal): Promise<void> {
+    const { lost, hasCluster, clock, onChanges, logger } = this.#parts
+    const homeOf = (id: string): number => (hasCluster(id) ? this.#parts.homeOf(id) : null) ?? DEFAULT_BACKEND_ID
+    for (let isMore = true; isMore; ) {
+      const moved = await lost.moveWaiting({ node, homeOf, now: clock.now() })
+      await onChanges(moved.changes)
+      isMore = moved.isMore
+      signal.throwIfAborted()
+    }
+    if (await lost.finishRetirement(node)) logger.info({ node: node.id }, 'the node has retired: it has no content')
   }
 
   /** Reads all records once. After a whole pass without a record of the node, no node has work left. */

@@ -7,7 +7,6 @@ import { Possessor, PUBLIC } from '../ledger/possessor.ts'
 import type { CopyRunner } from '../upkeep/copy-runner.ts'
 import { LostNodes } from '../upkeep/lost-nodes.ts'
 import { Offering } from '../upkeep/offering.ts'
-import { Retirement } from '../upkeep/retirement.ts'
 import type { ClustersModule } from './clusters-module.ts'
 import type { NetworkModule } from './network-module.ts'
 import type { NodesModule } from './nodes-module.ts'
@@ -26,11 +25,11 @@ interface Below {
   pins: Pick<PinsModule, 'scheduler' | 'wakePlacements' | 'publishChanges' | 'backendOf' | 'deletion'>
 }
 
-export async function makeNodeWork(setup: Setup, below: Below) {
+export function makeNodeWork(setup: Setup, below: Below) {
   const { shared } = below.storage
   const { member } = below.nodes
-  const own = [followedWork, offeringOf, retirementOf, lostNodesOf].flatMap(make => make(setup, below) ?? [])
-  const copying = await copyingOf(setup, below)
+  const own = [followedWork, offeringOf, lostNodesOf].flatMap(make => make(setup, below) ?? [])
+  const copying = copyingOf(setup, below)
   const works: Work[] = copying === null ? own : [...own, copying]
   return {
     start: async (): Promise<void> => {
@@ -81,28 +80,6 @@ function offeringOf(
   })
 }
 
-function retirementOf(
-  { clock, logger }: Setup,
-  { storage: { retirements }, clusters: { registry, embeddedOf }, nodes: { member }, pins }: Below,
-): WokenWork | null {
-  if (retirements === null || member === null) return null
-  const retirement = new Retirement({
-    retirements,
-    homeOf: cluster => (cluster === null ? undefined : registry.homes.get(cluster)) ?? DEFAULT_BACKEND_ID,
-    hasCluster: id => registry.has(id),
-    backendOf: embeddedOf,
-    readerOf: id => member.readerOf(id),
-    onChanges: changes => publish(pins, changes),
-    clock,
-    logger,
-  })
-  return new WokenWork(signal => retirement.run(signal), {
-    name: 'retirements',
-    isDue: async () => (await retirements.nodes()).length > 0,
-    failed: warned(logger, 'content of a retiring node was not moved yet; it is retried'),
-  })
-}
-
 function lostNodesOf(
   { clock, logger }: Setup,
   { storage: { work }, clusters: { registry }, nodes: { member }, network, pins }: Below,
@@ -133,28 +110,49 @@ interface Work extends Settling {
   stop(): Promise<void>
 }
 
-async function copyingOf(
+/** Loads the work on copies when a cluster wants some, or a node retires. */
+function copyingOf(
   { clock, logger, config }: Setup,
-  { storage, clusters: { registry }, nodes: { member }, loadCopyRunner }: Below,
-): Promise<CopyRunner | null> {
-  const copies = member === null ? null : await storage.copies()
-  if (copies === null || member === null) return null
-  const { CopyRunner } = await loadCopyRunner()
-  const readerOf = (nodes: readonly string[]) => member.readerOf(...nodes)
+  { storage, clusters: { registry, embeddedOf }, nodes: { member }, loadCopyRunner }: Below,
+): (Work & { look: () => void }) | null {
+  if (member === null) return null
+  let runner: CopyRunner | null = null
   const reserve = storage.reserves.get(DEFAULT_BACKEND_ID)
-  return new CopyRunner({
-    copies,
-    home: registry.defaultBackend,
-    readerOf,
-    holdsOn: member.holdsOn,
-    disk: () => reserve?.state ?? null,
-    lookAtDisk: async () => reserve?.look(),
-    repairAfterMs: id => registry.repairAfterMs(id),
-    unbrokenMs: () => storage.shared?.fleet?.nodes.unbrokenMs() ?? 0,
-    rates: { bytesPerSecond: config.repairBytesPerSecond, contentsPerSecond: config.repairContentsPerSecond },
-    clock,
-    logger,
+  const readerOf = (nodes: readonly string[]) => member.readerOf(...nodes)
+  const homeOf = (cluster: string | null) =>
+    embeddedOf((cluster === null ? undefined : registry.homes.get(cluster)) ?? DEFAULT_BACKEND_ID)
+  const begin = async (): Promise<void> => {
+    const copies = runner === null ? await storage.copies() : null
+    if (copies === null) return runner?.wake()
+    const { CopyRunner: Runner } = await loadCopyRunner()
+    runner = new Runner({
+      copies,
+      homeOf,
+      readerOf,
+      holdsOn: member.holdsOn,
+      clock,
+      logger,
+      disk: () => reserve?.state ?? null,
+      lookAtDisk: async () => reserve?.look(),
+      repairAfterMs: id => registry.repairAfterMs(id),
+      unbrokenMs: () => storage.shared?.fleet?.nodes.unbrokenMs() ?? 0,
+      rates: { bytesPerSecond: config.repairBytesPerSecond, contentsPerSecond: config.repairContentsPerSecond },
+    })
+    runner.wake()
+  }
+  const beginning = new WokenWork(begin, {
+    name: 'copies',
+    failed: warned(logger, 'the work on copies could not begin yet; it is retried'),
   })
+  return {
+    wake: () => beginning.wake(),
+    look: () => runner?.look(),
+    unsettled: () => unsettled([beginning, runner]),
+    stop: async () => {
+      await beginning.stop()
+      await runner?.stop()
+    },
+  }
 }
 
 /** Returns the backend for the content of a cluster, which no node may keep; null for an absent directory. */

@@ -2,7 +2,6 @@ import type { CoreCatalogue } from '../catalogue/catalogue.ts'
 import type { Census } from '../catalogue/census.ts'
 import type { Copies } from '../catalogue/copies.ts'
 import type { Offers } from '../catalogue/offers.ts'
-import type { Retirements } from '../catalogue/retirements.ts'
 import type { RuleHost } from '../catalogue/rules/access-stores.ts'
 import { purgeTables } from '../catalogue/rules/account-rules.ts'
 import type { NodeWork } from '../catalogue/shared-catalogue.ts'
@@ -109,8 +108,7 @@ interface CatalogueParts {
   /** Work that other nodes queue for this node. Null for a single node. */
   work: NodeWork | null
   offers: Offers | null
-  retirements: Retirements | null
-  /** Returns null if no cluster wants more than one copy. */
+  /** Returns null if no cluster wants more than one copy, and no node retires. */
   copies: () => Promise<Copies | null>
   /** Returns which holds of the shared catalogue keep complete content on this node, without known damage. */
   soundHolds: (ids: readonly string[]) => string[]
@@ -135,7 +133,6 @@ function catalogueOf(
       versions: ownVersions(database, catalogue.records),
       work: null,
       offers: null,
-      retirements: null,
       copies: async () => null,
       soundHolds: () => [],
     }
@@ -145,7 +142,7 @@ function catalogueOf(
     owners: new RootOwners(database, { ...tables, queue: writes }),
     queue: writes,
   })
-  const { content, work, offers, retirements, copies } = shared.content(ledger, externalBackends)
+  const { content, work, offers, copies } = shared.content(ledger, externalBackends)
   const { rules, ...access } = shared.access
   return {
     catalogue: { ...access, ...content },
@@ -156,7 +153,6 @@ function catalogueOf(
     versions: shared.versions,
     work,
     offers,
-    retirements,
     copies,
     soundHolds: ids => ids.filter(id => ledger.isSound(id)),
   }

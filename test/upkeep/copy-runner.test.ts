@@ -64,7 +64,7 @@ function runnerOf({ fresh, repairs, freeBytes, rates, blockBytes }: World) {
   } as unknown as StagingBackend
   const runner = new CopyRunner({
     copies,
-    home,
+    homeOf: () => home,
     readerOf: () => ({ read: async () => new Uint8Array(blockBytes ?? 0) }),
     holdsOn: async () => null,
     disk: () => disk,

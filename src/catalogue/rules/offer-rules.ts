@@ -46,7 +46,8 @@ export function takerOf(record: { node: string | null; clusterId: string }, take
 
 /**
  * Compares records of a database that was set back with the ledger of a node. Returns the node's records that lack a
- * hold on its content, and other nodes' records whose content is on the node.
+ * hold on its content, and other nodes' records whose content is on the node. Also returns its own records whose content
+ * it lacks.
  *
  * @param local.homes the backend of each cluster of this node
  * @param local.numbers the number of each account that has one
@@ -59,11 +60,12 @@ export async function compareOffered(
     takers: Takers
     numbers: ReadonlyMap<string, number>
   },
-): Promise<{ wrong: WrongRecord[]; others: OfferedRecord[]; hidden: HiddenRecord[] }> {
+): Promise<{ wrong: WrongRecord[]; others: OfferedRecord[]; hidden: HiddenRecord[]; lost: HeldRecord[] }> {
   const { ledger, homes, takers, numbers } = local
   const wrong: WrongRecord[] = []
   const others: OfferedRecord[] = []
   const hidden: HiddenRecord[] = []
+  const lost: HeldRecord[] = []
   for (const record of found) {
     if (turnSpent()) await nextTurn()
     if (record.status === 'failed' && !record.isLost) continue
@@ -83,11 +85,14 @@ export async function compareOffered(
       continue
     }
     const root = rootOf(record.owner)
-    if (root === undefined) continue
+    if (root === undefined) {
+      if (own !== null && record.status === 'pinned') lost.push(record)
+      continue
+    }
     if (taker === takers.self) wrong.push({ record, kind: repairOf(record), backendId: root.backendId })
     else others.push({ record, root, taker })
   }
-  return { wrong, others, hidden }
+  return { wrong, others, hidden, lost }
 }
 
 /** Private wins: a record is private if the catalogue or the ledger says so. Returns null if they agree. */

@@ -3,8 +3,8 @@ import type { Postgres } from '../../../adapters/postgres/postgres.ts'
 import { postgresAccess } from '../../../adapters/postgres/postgres-access.ts'
 import { postgresContent } from '../../../adapters/postgres/postgres-content.ts'
 import type { Copies } from '../../../src/catalogue/copies.ts'
+import type { LostContent } from '../../../src/catalogue/lost-content.ts'
 import type { Offers } from '../../../src/catalogue/offers.ts'
-import type { Retirements } from '../../../src/catalogue/retirements.ts'
 import { featureTables } from '../../../src/features/feature-list.ts'
 import { BlockTable } from '../../../src/ledger/block-table.ts'
 import { CatalogueHolds } from '../../../src/ledger/catalogue-holds.ts'
@@ -24,7 +24,7 @@ import { withTempDir } from '../../support/temp-dir.ts'
 /** A node: its ledger in SQLite and the shared catalogue. */
 export interface TestNode extends ContentCatalogue {
   offers: Offers
-  retirements: Retirements
+  lost: LostContent
   copies: () => Promise<Copies | null>
   ledger: CatalogueHolds
   db: Database
@@ -61,7 +61,7 @@ export function withNode(
     const blocks = new BlockTable(db)
     const owners = new RootOwners(db, { roots, holds, queue })
     const ledger = new CatalogueHolds({ roots, holds, blocks, claims: new Claims(db, blocks, queue), owners, queue })
-    const { content, offers, retirements, copies } = postgresContent(
+    const { content, work, offers, copies } = postgresContent(
       database,
       ledger,
       { name, number, run: `${FRAMES_RUN}${name}`, tables: featureTables },
@@ -72,7 +72,7 @@ export function withNode(
         ...accessOf(database, name),
         ...content,
         offers,
-        retirements,
+        lost: work.lost,
         copies,
         ...surroundings(database, { db, queue, roots, holds }),
         ...{ ledger, db },

@@ -1,7 +1,8 @@
 import { describe, expect, test } from 'vitest'
 import { changeState } from '../../../adapters/postgres/node-states.ts'
 import type { CopySets, FreedCopy } from '../../../src/catalogue/copies.ts'
-import { commit, dagOf, NOW, record } from '../../catalogue/content-support.ts'
+import { commit, DAG, dagOf, NOW, record } from '../../catalogue/content-support.ts'
+import { whole } from '../../catalogue/whole-reconciliation.ts'
 import { needsPostgres } from '../../support/postgres-server.ts'
 import type { TestNode } from './catalogue-in-postgres.ts'
 import { copiedNodes, NODES, TWO } from './copied-nodes.ts'
@@ -203,6 +204,159 @@ describe('records of a lost node', needsPostgres, () => {
       await promoted([there, third])
       expect(await holders('removed_records')).toEqual([(await rows())[0]?.node])
       expect(await countOf("holds WHERE state = 'kept'")).toBe(2)
+    })
+  })
+
+  const ONLY_TWO: CopySets = { near: { nodes: ['here', 'there'], copies: 2 } }
+  const removedForNow = async ({ bulk }: TestNode) => {
+    const change = { name: 'b', accountId: 'one', action: 'delete', selection: '', total: 1, undoMs: 1, createdAt: 0 }
+    const { id } = await bulk.add(change as Parameters<typeof bulk.add>[0])
+    await bulk.remove({ id, place: '', next: null, ids: ['r1'], now: NOW, isListed: true } as never)
+  }
+  const passedOver = async ({ lost }: TestNode) => {
+    const [node] = await lost.nodes()
+    if (node === undefined) throw new Error('no node is lost')
+    return await lost.takeOver({ node, after: '', homeOf: () => 0, canFetch: async () => false, now: NOW })
+  }
+
+  test('stay pinned on a node that has the content for others', async () => {
+    await withNodes(async ([here, there, third]) => {
+      await configured(ONLY_TWO)
+      await commit(there, [record('r2', { accountId: 'two' })])
+      await commit(here, [record('r1')])
+      await forget()
+      expect(await passedOver(third)).toMatchObject({ taken: 0, left: 1 })
+      await walked(there)
+      await takeAll([there])
+      await promoted([there])
+      expect(await holders('records')).toEqual(['there', 'there'])
+    })
+  })
+
+  test('removed ones move to a node that has the content', async () => {
+    await withNodes(async ([here, there]) => {
+      await configured(ONLY_TWO)
+      await commit(there, [record('r2', { accountId: 'two' })])
+      await commit(here, [record('r1')])
+      await removedForNow(here)
+      await forget()
+      await walked(there)
+      await takeAll([there])
+      await promoted([there])
+      expect(await holders('removed_records')).toEqual(['there'])
+    })
+  })
+})
+
+describe('a record whose node lacks the content', needsPostgres, () => {
+  const { db, configured, withNodes, rows, countOf, takeAll, walked, released, ledgerOf } = copiedNodes()
+  const HOMES = new Map([['near', 0]])
+
+  /** Lets a directory be of a time before its content. */
+  const forgetContent = async (node: TestNode, ids: readonly string[]) => {
+    for (const id of ids) await node.unhold(id)
+    await node.ledger.drop([node.ledger.find(0, DAG, 0)?.id ?? 0])
+  }
+  const reconciled = ({ reconciliation }: TestNode) =>
+    whole(reconciliation).records({ after: '', limit: 100, homes: HOMES, now: NOW, mend: true })
+  const backTo = async () => (await rows()).filter(one => one.node === 'here' && one.state === 'wanted').length
+
+  test('stays pinned, and gets it back from a copy', async () => {
+    await configured(TWO)
+    await withNodes(async nodes => {
+      const [here] = nodes
+      await commit(here, [record('r1'), record('r2', { accountId: 'two', expiresAt: 9_000 })])
+      await takeAll(nodes)
+      await forgetContent(here, ['r1', 'r2'])
+      const { changes, findings } = await reconciled(here)
+      expect([changes, findings.map(({ kind }) => kind)]).toEqual([[], ['record-lost', 'record-lost']])
+      await walked(nodes[1])
+      expect(await backTo()).toBe(1)
+      await takeAll([here])
+      await released(nodes)
+      expect([(await reconciled(here)).findings, (await here.records.get('r1'))?.status]).toEqual([[], 'pinned'])
+      expect(here.ledger.isSound(await here.holdOf('r2'))).toBe(true)
+      for (const id of ['r1', 'r2']) await here.records.discard(id)
+      await released(nodes)
+      expect(await Promise.all(['copies', 'holds', 'roots'].map(countOf))).toEqual([0, 0, 0])
+      expect(nodes.flatMap(ledgerOf)).toEqual([])
+    })
+  })
+
+  test('gets it back on a node that its cluster names no longer', async () => {
+    await configured(TWO)
+    await withNodes(async nodes => {
+      const [here] = nodes
+      await commit(here, [record('r1')])
+      await takeAll(nodes)
+      await configured({})
+      await walked(here)
+      await forgetContent(here, ['r1'])
+      await reconciled(here)
+      await db().command('UPDATE copy_walk SET place = 0')
+      await walked(here)
+      await takeAll([here])
+      await released(nodes)
+      expect(here.ledger.isSound(await here.holdOf('r1'))).toBe(true)
+    })
+  })
+
+  test('is fetched if no node has a copy', async () => {
+    await configured(TWO)
+    await withNodes(async ([here]) => {
+      await commit(here, [record('r1')])
+      await forgetContent(here, ['r1'])
+      expect((await reconciled(here)).changes.map(one => one.record.status)).toEqual(['pinning'])
+    })
+  })
+
+  test('takes it from a copy after a set-back, and nobody offers it', async () => {
+    await configured(TWO)
+    await withNodes(async nodes => {
+      const [here] = nodes
+      await commit(here, [record('r1')])
+      await takeAll(nodes)
+      const [copy] = await rows()
+      await forgetContent(here, ['r1'])
+      await db().command("INSERT INTO set_backs (id, problem, noticed_by) VALUES ('s', 'restored', 'here')")
+      const setBack = { id: 's', problem: 'restored' }
+      const walkedBy = async ({ offers }: TestNode, homes: ReadonlyMap<string, number>) => {
+        while (!(await offers.walk({ setBack, homes, limit: 10, now: NOW })).isDone);
+      }
+      const keeper = nodes[NODES.indexOf(copy?.node ?? '')] as TestNode
+      await walkedBy(keeper, new Map())
+      expect(await countOf('offers')).toBe(0)
+      await walkedBy(here, HOMES)
+      expect(await backTo()).toBe(1)
+      await takeAll([here])
+      expect(here.ledger.isSound(await here.holdOf('r1'))).toBe(true)
+    })
+  })
+
+  test('gets it back from a node that has it for other records', async () => {
+    await configured({ near: { nodes: ['here', 'there'], copies: 2 } })
+    await withNodes(async ([here, there]) => {
+      await commit(here, [record('r1')])
+      await commit(there, [record('r2', { accountId: 'two' })])
+      await forgetContent(here, ['r1'])
+      expect((await reconciled(here)).changes).toEqual([])
+      await takeAll([here])
+      expect(here.ledger.isSound(await here.holdOf('r1'))).toBe(true)
+    })
+  })
+
+  test('is fetched if every node lacks it', async () => {
+    await configured({ near: { nodes: ['here', 'there'], copies: 2 } })
+    await withNodes(async ([here, there]) => {
+      await commit(here, [record('r1')])
+      await commit(there, [record('r2', { accountId: 'two' })])
+      await forgetContent(here, ['r1'])
+      await forgetContent(there, ['r2'])
+      await reconciled(here)
+      // The node has asked the other one in vain.
+      await db().command("UPDATE copies SET attempts = 1 WHERE node = 'here'")
+      const statuses = async (node: TestNode) => (await reconciled(node)).changes.map(one => one.record.status)
+      expect([await statuses(there), await statuses(here)]).toEqual([['pinning'], ['pinning']])
     })
   })
 })

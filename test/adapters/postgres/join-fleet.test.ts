@@ -6,6 +6,7 @@ import { changeState } from '../../../adapters/postgres/node-states.ts'
 import { Postgres } from '../../../adapters/postgres/postgres.ts'
 import { Nodes } from '../../../adapters/postgres/postgres-nodes.ts'
 import { migrations } from '../../../adapters/postgres/schema.ts'
+import type { CopySets } from '../../../src/catalogue/copies.ts'
 import type { NodeName } from '../../../src/catalogue/shared-catalogue.ts'
 import { ManualClock } from '../../support/manual-clock.ts'
 import { needsPostgres, type SharedPostgres, sharedPostgres } from '../../support/postgres-server.ts'
@@ -23,7 +24,7 @@ describe('joining a fleet', needsPostgres, () => {
   })
   afterAll(() => server?.stop())
 
-  const joinAs = (name: string, id: string, known = false, more: Partial<NodeName> = {}) =>
+  const joinAs = (name: string, id: string, known = false, more: Partial<NodeName> = {}, copySets: CopySets = {}) =>
     database.transaction(sql =>
       joinFleet(
         sql,
@@ -31,6 +32,7 @@ describe('joining a fleet', needsPostgres, () => {
         {
           address: { id, url: `http://${id}` },
           clusterNodes: { first: 'c' },
+          copySets,
           newSecret: () => new Uint8Array(1),
           run: 'r',
         },
@@ -54,6 +56,20 @@ describe('joining a fleet', needsPostgres, () => {
       ['dir-c', 'c', 1, 'forgetting', false],
       ['dir-d', 'c', 2, 'active', false],
     ])
+  })
+
+  test('refuses a configuration with a copy on a node that retires', async () => {
+    await joinAs('dir-a', 'a')
+    await joinAs('dir-b', 'b')
+    const sets = { near: { nodes: ['a', 'b'], copies: 2 } }
+    await joinAs('dir-d', 'd', false, {}, sets)
+    for (const [from, to, how] of [
+      ['active', 'retiring', 'is retiring'],
+      ['retiring', 'retired', 'has retired'],
+    ] as const) {
+      await database.transaction(sql => changeState(sql, 'dir-b', { from, to }))
+      await expect(joinAs('dir-e', 'e', false, {}, sets)).rejects.toThrow(`near is on the node b, which ${how}`)
+    }
   })
 
   test('never gives the number of an ended node to another', async () => {

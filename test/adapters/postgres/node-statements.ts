@@ -1,4 +1,5 @@
 import { beginRetirement } from '../../../adapters/postgres/begin-retirement.ts'
+import { ownCopies } from '../../../adapters/postgres/copy-rows.ts'
 import { wantSets } from '../../../adapters/postgres/copy-sets.ts'
 import { DatabaseHealth } from '../../../adapters/postgres/database-health.ts'
 import { DatabasePast } from '../../../adapters/postgres/database-past.ts'
@@ -127,13 +128,13 @@ async function retired(database: Postgres): Promise<void> {
   await withAccounts(database)
   for (const id of ['old', 'new']) await joined(database, id)
   await beginRetirement(database, 'old', 'new')
-  await withNode(database, 'new', async ({ retirements }) => {
-    for (const node of await retirements.nodes()) {
-      await retirements.roots(node, 0)
-      await retirements.move([])
-      await retirements.moveWaiting({ node, homeOf: () => 0, now: 1 })
-      await retirements.finish(node)
+  await withNode(database, 'new', async ({ lost, copies }) => {
+    for (const node of await lost.nodes()) {
+      await lost.moveWaiting({ node, homeOf: () => 0, now: 1 })
+      await lost.finishRetirement(node)
     }
+    const made = await copies()
+    while (await made?.walk());
   })
 }
 
@@ -167,6 +168,7 @@ async function copied(database: Postgres): Promise<void> {
         await copies?.retry(due, 1, 'later')
         await copies?.take(due, { backendId: 0, stagedRootId: await node.stage(0), dag: { ...SIZES, ...DAG } })
       }
+      await ownCopies({ node: 'there', sql: database.reading, isSound: () => true }, [{ ...DAG, owner: 0 }])
       await copies?.promote()
       await database.command("UPDATE copies SET state = 'surplus', node = 'there', run = 'before' WHERE node = 'there'")
       await copies?.compare()
