@@ -59,8 +59,8 @@ export const possessionPromises: readonly KeptPromise[] = [
   {
     promise: 'strangers read through no root of an account on another system',
     file: 'src/ledger/root-table.ts',
-    find: '[...this.#live(multihash, [owner], now)]',
-    replace: '[...this.#live(multihash, [owner, 77], now)]',
+    find: 'AND r.backend_id = place.backend_id AND r.owner = ?',
+    replace: 'AND r.backend_id = place.backend_id AND ? = 0',
     test: content('is found by its root if that is public'),
   },
   {

@@ -151,6 +151,7 @@ export const coreTables: readonly CatalogueTable[] = [
     'postgres',
     'attempts',
     'copies',
+    'copy_absences',
     'copy_sets',
     'copy_walk',
     'disputes',

@@ -48,13 +48,16 @@ export class HeldRoots {
   open(multihash: Uint8Array, now: number): HeldPlace | RefusalStatus | null {
     const block = this.#blocks.open.find(multihash, now, this.#external)
     if (block !== undefined) return placeOf(block, !this.#external.has(block.backendId))
-    // Only of an external backend does the ledger know roots without their blocks.
-    if (this.#external.size === 0 && !this.#blocks.open.hasPublicWay(multihash)) return null
     const roots = this.#roots.findOpen(multihash, now)
     const root = roots.find(({ backendId }) => !this.#external.has(backendId)) ?? roots[0]
-    if (root === undefined && this.#blocks.open.isStale(multihash, now)) return 503
-    if (root === undefined) return refusalOf(this.#blocks.open.findRefusal(multihash, now))
+    if (root === undefined) return this.#refuse(multihash, now)
     return placeOf(root, !this.#external.has(root.backendId) && this.sizeOf(root.backendId, multihash) !== null)
+  }
+
+  #refuse(multihash: Uint8Array, now: number): RefusalStatus | null {
+    if (!this.#blocks.open.hasPublicWay(multihash)) return null
+    if (this.#blocks.open.isStale(multihash, now)) return 503
+    return refusalOf(this.#blocks.open.findRefusal(multihash, now))
   }
 
   /**

@@ -92,8 +92,8 @@ export class OpenBlocks extends WithStatements {
   }
 
   /**
-   * Returns whether a block is, or was, public by a root. All look-ups for strangers begin with this question, so that a
-   * private block takes as long as an absent one.
+   * Returns whether a block is, or was, public by a root. Refusals begin with this question, so that a private block takes
+   * as long as an absent one.
    */
   hasPublicWay(multihash: Uint8Array): boolean {
     return this.#publicBackendsOf.all(multihash).length > 0

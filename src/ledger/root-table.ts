@@ -43,6 +43,8 @@ const COLUMNS = `id, backend_id AS backendId, codec, multihash, owner, content_s
 
 const COMPLETE = `SELECT ${COLUMNS} FROM roots WHERE state = 'complete' AND multihash = ? AND codec = ?`
 
+type Multihashes = [Uint8Array, Uint8Array, Uint8Array, Uint8Array]
+
 export class RootTable extends WithStatements {
   readonly #stage = this.db.prepare<[number, number]>(`
     INSERT INTO roots (backend_id, state, created_at) VALUES (?, 'staging', ?)`)
@@ -67,10 +69,25 @@ export class RootTable extends WithStatements {
   readonly #nextPlace = this.db.prepare<[Uint8Array, number, number], { codec: number; backendId: number }>(`
     SELECT codec, backend_id AS backendId FROM roots
     WHERE state = 'complete' AND multihash = ? AND (codec, backend_id) > (?, ?) ORDER BY codec, backend_id LIMIT 1`)
-  readonly #at = this.db.prepare<[Uint8Array, number, number, number], LiveRoot & { barred: number }>(`
-    SELECT id AS rootId, backend_id AS backendId, live_until AS liveUntil, barred FROM roots
+  readonly #at = this.db.prepare<[Uint8Array, number, number, number], LiveRoot>(`
+    SELECT id AS rootId, backend_id AS backendId, live_until AS liveUntil FROM roots
     WHERE state = 'complete' AND multihash = ? AND codec = ? AND backend_id = ? AND owner = ?
       AND (owner <> 0 OR id > ${LAST_UNCOMPARED})`)
+  /** One statement for any number of codecs and backends, so that the roots of others take no time to refuse. */
+  readonly #openOf = this.db.prepare<[...Multihashes, number, number], LiveRoot>(`
+    WITH RECURSIVE place (codec, backend_id) AS (
+      SELECT * FROM (SELECT codec, backend_id FROM roots WHERE state = 'complete' AND multihash = ?
+        ORDER BY codec, backend_id LIMIT 1)
+      UNION ALL SELECT next.codec, next.backend_id FROM place CROSS JOIN roots next ON next.id = COALESCE(
+        (SELECT r.id FROM roots r WHERE r.state = 'complete' AND r.multihash = ? AND r.codec = place.codec
+          AND r.backend_id > place.backend_id ORDER BY r.backend_id LIMIT 1),
+        (SELECT r.id FROM roots r WHERE r.state = 'complete' AND r.multihash = ? AND r.codec > place.codec
+          ORDER BY r.codec, r.backend_id LIMIT 1)))
+    SELECT r.id AS rootId, r.backend_id AS backendId, r.live_until AS liveUntil
+    FROM place CROSS JOIN roots r ON r.state = 'complete' AND r.multihash = ? AND r.codec = place.codec
+      AND r.backend_id = place.backend_id AND r.owner = ?
+    WHERE r.barred < 2 AND (r.owner <> 0 OR r.id > ${LAST_UNCOMPARED})
+      AND (r.live_until IS NULL OR r.live_until > ?)`)
   readonly #isLive = this.db.prepare<[number, number]>(`
     SELECT 1 FROM roots WHERE id = ? AND state = 'complete' AND (live_until IS NULL OR live_until > ?)`)
   readonly #completeAfter = this.db.prepare<[number, number], IdentifiedRow & { isHeld: 0 | 1 }>(`
@@ -172,15 +189,11 @@ export class RootTable extends WithStatements {
    * one.
    */
   findOpen(multihash: Uint8Array, now: number, owner = PUBLIC): LiveRoot[] {
-    return [...this.#live(multihash, [owner], now)].filter(({ barred }) => barred < 2)
+    return this.#openOf.all(multihash, multihash, multihash, multihash, owner, now)
   }
 
   /** Yields the live roots of some owners. Looks each one up by itself, because other accounts may have many roots. */
-  *#live(
-    multihash: Uint8Array,
-    owners: readonly number[],
-    now: number,
-  ): Generator<LiveRoot & { barred: number }, undefined, undefined> {
+  *#live(multihash: Uint8Array, owners: readonly number[], now: number): Generator<LiveRoot, undefined, undefined> {
     for (const { codec, backendId } of this.#places(multihash)) {
       for (const owner of owners) {
         const root = this.#at.get(multihash, codec, backendId, owner)

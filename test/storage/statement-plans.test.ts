@@ -158,7 +158,7 @@ describe('statements of ledger and catalogue', () => {
         const scans = plan.filter(
           step =>
             step.startsWith('SCAN') &&
-            !/SCAN (pragma_|counters|removals|backends|second_factors|minted|uncompared$|live$|waiting$|held$|owners$|first_roots$|json_each |CONSTANT ROW|\(subquery)/.test(
+            !/SCAN (pragma_|counters|removals|backends|second_factors|minted|uncompared$|live$|waiting$|held$|owners$|first_roots$|place$|json_each |CONSTANT ROW|\(subquery)/.test(
               step,
             ),
         )

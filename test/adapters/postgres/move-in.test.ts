@@ -110,7 +110,7 @@ const NEW_TABLES = {
     sealing_key: 0,
     signing_keys: 0,
   },
-  ...{ takedowns: 0, offers: 0, set_backs: 0, deletion_stops: 0, released_bytes: 0 },
+  ...{ copy_absences: 0, disputes: 0, takedowns: 0, offers: 0, set_backs: 0, deletion_stops: 0, released_bytes: 0 },
 }
 
 describe('a moved catalogue', needsPostgres, () => {
