@@ -17,7 +17,7 @@ export const LONG_TESTS: Readonly<Record<string, readonly string[]>> = {
     'test/gateway/representations/type-fuzz.test.ts',
     'test/pins/byte-names-many.test.ts',
     'test/storage/wrong-directories.test.ts',
-    'test/visibility/visibility-model.test.ts',
+    'test/features/bulk/visibility-model.test.ts',
   ],
   'a replaced library, which needs a worker of its own': ['test/gateway/representations/content-type.test.ts'],
   'other programs that read everything': ['test/interop/routing.test.ts'],

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { needsPostgres, type SharedPostgres, sharedPostgres } from '../support/postgres-server.ts'
+import { needsPostgres, type SharedPostgres, sharedPostgres } from '../../support/postgres-server.ts'
 import { playVisibility } from './visibility-model.ts'
 
 const RUNS = Number(process.env.MODEL_RUNS ?? 12)
