@@ -17,7 +17,7 @@ export const LONG_TESTS: Readonly<Record<string, readonly string[]>> = {
     'test/gateway/representations/type-fuzz.test.ts',
     'test/pins/byte-names-many.test.ts',
     'test/storage/wrong-directories.test.ts',
-    'test/features/bulk/visibility-model.test.ts',
+    'test/features/bulk/visibility-model.test.ts', // feature: bulk
   ],
   'a replaced library, which needs a worker of its own': ['test/gateway/representations/content-type.test.ts'],
   'other programs that read everything': ['test/interop/routing.test.ts'],
@@ -31,10 +31,12 @@ export const LONG_TESTS: Readonly<Record<string, readonly string[]>> = {
     'test/adapters/console/four-tabs.test.ts',
     'test/adapters/console/kept-sign-in.test.ts',
     'test/adapters/console/page/account.test.ts',
+    'test/adapters/console/page/account-pins.test.ts',
     'test/adapters/console/page/bulk/all-matching.test.ts', // feature: bulk
     'test/adapters/console/page/content.test.ts',
     'test/adapters/console/page/contents.test.ts',
     'test/adapters/console/page/keyboard-tasks.test.ts',
+    'test/adapters/console/page/list-first.test.ts',
     'test/adapters/console/page/owner.test.ts',
     'test/adapters/console/page/pins.test.ts',
     'test/adapters/console/page/bulk/selection.test.ts', // feature: bulk
@@ -51,6 +53,7 @@ export const LONG_TESTS: Readonly<Record<string, readonly string[]>> = {
   ],
   'packages, documents and old versions as users run them': [
     'test/docs/embedding.test.ts',
+    'test/docs/fleet-guides.test.ts',
     'test/docs/guides.test.ts',
     'test/docs/next.test.ts',
     'test/docs/routes.test.ts',
