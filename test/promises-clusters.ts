@@ -18,8 +18,8 @@ export const clusterPromises: readonly KeptPromise[] = [
   {
     promise: 'content of an external backend is read only while its root is held',
     file: 'src/ledger/root-table.ts',
-    find: 'if (root !== undefined && (root.liveUntil === null || root.liveUntil > now)) yield root',
-    replace: 'if (root !== undefined) yield root',
+    find: 'WHERE ${LIVE_ROOT} AND ${IS_COMPARED}`)',
+    replace: "WHERE r.state = 'complete' AND ? > 0 AND ${IS_COMPARED}`)",
     test: { file: elsewhere, name: 'is leased by its root and read through' },
   },
   {

@@ -11,3 +11,5 @@ export const ROOTS_LOOKED_AT = 256
 
 /** Condition that a hold of the root `r` lets somebody read it at the time of the parameter. */
 export const LIVE_ROOT = "r.state = 'complete' AND (r.live_until IS NULL OR r.live_until > ?)"
+/** Condition that the owner of the root `r` is known. */
+export const IS_COMPARED = `(r.owner <> 0 OR r.id > ${LAST_UNCOMPARED})`

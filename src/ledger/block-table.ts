@@ -1,6 +1,6 @@
 import type { Database } from '../storage/database.ts'
 import { WithStatements } from '../storage/with-statements.ts'
-import { COLUMNS, FIND_BLOCK, LAST_UNCOMPARED, LIVE_ROOT, ROOTS_LOOKED_AT } from './block-rows.ts'
+import { COLUMNS, FIND_BLOCK, IS_COMPARED, LIVE_ROOT, ROOTS_LOOKED_AT } from './block-rows.ts'
 import type { BlockRow, Blocks, HeldBlock, RootOfBlock, StoredBlock } from './blocks.ts'
 import { OpenBlocks } from './open-blocks.ts'
 import type { Possessor } from './possessor.ts'
@@ -40,7 +40,7 @@ export class BlockTable extends WithStatements implements Blocks {
     SELECT r.id AS rootId, r.live_until AS liveUntil
     FROM (SELECT root_id FROM root_blocks WHERE block_id = ? LIMIT ?) first_roots
     CROSS JOIN roots r ON r.id = first_roots.root_id WHERE ${LIVE_ROOT} AND r.owner IN (0, ?)
-      AND (r.owner <> 0 OR r.id > ${LAST_UNCOMPARED}) LIMIT 1`)
+      AND ${IS_COMPARED} LIMIT 1`)
   readonly #bytes = this.db.prepare<[number], { bytes: Uint8Array }>(BYTES_OF)
   readonly #storedSize = this.db.prepare<[number], { size: number }>(`
     SELECT length(bytes) AS size FROM small_blocks WHERE block_id = ?`)

@@ -3,7 +3,7 @@ import { keptText } from '../domain/text.ts'
 import type { DagIdentity } from '../ipld/cid.ts'
 import { rowsOfTurn } from '../storage/rows-of-turn.ts'
 import { WithStatements } from '../storage/with-statements.ts'
-import { LAST_UNCOMPARED } from './block-rows.ts'
+import { IS_COMPARED, LIVE_ROOT } from './block-rows.ts'
 import { type Possessor, PUBLIC } from './possessor.ts'
 import type { OwnedDag, RootFile, WholeDag } from './whole-dag.ts'
 
@@ -69,12 +69,11 @@ export class RootTable extends WithStatements {
   readonly #nextPlace = this.db.prepare<[Uint8Array, number, number], { codec: number; backendId: number }>(`
     SELECT codec, backend_id AS backendId FROM roots
     WHERE state = 'complete' AND multihash = ? AND (codec, backend_id) > (?, ?) ORDER BY codec, backend_id LIMIT 1`)
-  readonly #at = this.db.prepare<[Uint8Array, number, number, number], LiveRoot>(`
-    SELECT id AS rootId, backend_id AS backendId, live_until AS liveUntil FROM roots
-    WHERE state = 'complete' AND multihash = ? AND codec = ? AND backend_id = ? AND owner = ?
-      AND (owner <> 0 OR id > ${LAST_UNCOMPARED})`)
-  /** One statement for any number of codecs and backends, so that the roots of others take no time to refuse. */
-  readonly #openOf = this.db.prepare<[...Multihashes, number, number], LiveRoot>(`
+  /**
+   * The live roots with a multihash that one of two owners has. One statement for any number of codecs and backends, so that
+   * the roots of others take no time to refuse.
+   */
+  readonly #liveOf = this.db.prepare<[...Multihashes, number, number, number], LiveRoot & { barred: number }>(`
     WITH RECURSIVE place (codec, backend_id) AS (
       SELECT * FROM (SELECT codec, backend_id FROM roots WHERE state = 'complete' AND multihash = ?
         ORDER BY codec, backend_id LIMIT 1)
@@ -83,11 +82,10 @@ export class RootTable extends WithStatements {
           AND r.backend_id > place.backend_id ORDER BY r.backend_id LIMIT 1),
         (SELECT r.id FROM roots r WHERE r.state = 'complete' AND r.multihash = ? AND r.codec > place.codec
           ORDER BY r.codec, r.backend_id LIMIT 1)))
-    SELECT r.id AS rootId, r.backend_id AS backendId, r.live_until AS liveUntil
-    FROM place CROSS JOIN roots r ON r.state = 'complete' AND r.multihash = ? AND r.codec = place.codec
-      AND r.backend_id = place.backend_id AND r.owner = ?
-    WHERE r.barred < 2 AND (r.owner <> 0 OR r.id > ${LAST_UNCOMPARED})
-      AND (r.live_until IS NULL OR r.live_until > ?)`)
+    SELECT r.id AS rootId, r.backend_id AS backendId, r.live_until AS liveUntil, r.barred
+    FROM place CROSS JOIN roots r ON r.multihash = ? AND r.codec = place.codec AND r.backend_id = place.backend_id
+      AND r.owner IN (?, ?)
+    WHERE ${LIVE_ROOT} AND ${IS_COMPARED}`)
   readonly #isLive = this.db.prepare<[number, number]>(`
     SELECT 1 FROM roots WHERE id = ? AND state = 'complete' AND (live_until IS NULL OR live_until > ?)`)
   readonly #completeAfter = this.db.prepare<[number, number], IdentifiedRow & { isHeld: 0 | 1 }>(`
@@ -181,7 +179,7 @@ export class RootTable extends WithStatements {
 
   /** Returns a live root with this multihash that a possessor may use. Any codec matches. */
   findPossessed(multihash: Uint8Array, { now, owner }: Possessor): LiveRoot | undefined {
-    return this.#live(multihash, owner === PUBLIC ? [PUBLIC] : [PUBLIC, owner], now).next().value
+    return this.#liveOf.get(multihash, multihash, multihash, multihash, PUBLIC, owner, now)
   }
 
   /**
@@ -189,17 +187,8 @@ export class RootTable extends WithStatements {
    * one.
    */
   findOpen(multihash: Uint8Array, now: number, owner = PUBLIC): LiveRoot[] {
-    return this.#openOf.all(multihash, multihash, multihash, multihash, owner, now)
-  }
-
-  /** Yields the live roots of some owners. Looks each one up by itself, because other accounts may have many roots. */
-  *#live(multihash: Uint8Array, owners: readonly number[], now: number): Generator<LiveRoot, undefined, undefined> {
-    for (const { codec, backendId } of this.#places(multihash)) {
-      for (const owner of owners) {
-        const root = this.#at.get(multihash, codec, backendId, owner)
-        if (root !== undefined && (root.liveUntil === null || root.liveUntil > now)) yield root
-      }
-    }
+    const roots = this.#liveOf.all(multihash, multihash, multihash, multihash, owner, owner, now)
+    return roots.filter(({ barred }) => barred < 2)
   }
 
   /** Yields each codec and backend of the complete roots with a multihash. */
