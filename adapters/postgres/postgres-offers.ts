@@ -11,7 +11,6 @@ import type { CatalogueRecord, ReconciliationParts } from '../../src/catalogue/r
 import { foundRecord, RECORDS_AFTER, type WrongRecord } from '../../src/catalogue/rules/reconciliation-rules.ts'
 import { selectList } from '../../src/catalogue/rules/statement.ts'
 import { isHoldfastError } from '../../src/domain/errors.ts'
-import { PUBLIC } from '../../src/ledger/possessor.ts'
 import type { OwnedDag } from '../../src/ledger/whole-dag.ts'
 import { BACKEND_ID } from './backends.ts'
 import type { ContentParts } from './content-change.ts'
@@ -119,8 +118,8 @@ export class PostgresOffers implements Offers {
       const made = await this.#hide(one, now)
       if (made === null) continue
       changes.push(...made)
-      const { id: record, cid, owner } = one.record
-      disputed.push({ record, cid, catalogue: owner === PUBLIC ? 'public' : 'private' })
+      const { id: record, cid } = one.record
+      disputed.push({ record, cid, catalogue: one.catalogue })
     }
     await database.command(MOVE_ON, [this.#node, after, last])
     return { isDone: false, changes, disputed }
@@ -198,13 +197,12 @@ export class PostgresOffers implements Offers {
   }
 
   /** Makes a record private that the ledger has as private, or of which it has public content only. */
-  async #hide({ record, root, owner }: HiddenRecord, now: number): Promise<StatusChange[] | null> {
+  async #hide({ record, catalogue, root, owner }: HiddenRecord, now: number): Promise<StatusChange[] | null> {
     await checkPrivate(this.#parts.database, [owner])
     const hold = this.#parts.ledger.holdOf(root.id)
     if (hold === null) return null
-    const side = record.owner === PUBLIC ? 'public' : 'private'
     const made = await giveOwner(this.#parts, { record, root, hold, owner, now }, sql =>
-      sql.run(DISPUTE, [record.id, side]),
+      sql.run(DISPUTE, [record.id, catalogue]),
     )
     if (made === null) return null
     if (made.status === 'pinned') return []

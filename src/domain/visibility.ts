@@ -13,6 +13,10 @@ export const VISIBILITIES: readonly Visibility[] = ['public', 'private']
  */
 export type Adoption = 'public' | 'own' | 'share'
 
+export function otherVisibility(visibility: Visibility): Visibility {
+  return visibility === 'public' ? 'private' : 'public'
+}
+
 /** @throws HoldfastError `VALIDATION`, which names the field */
 export function checkedVisibility(value: unknown, field = 'visibility'): Visibility {
   if (value === 'public' || value === 'private') return value

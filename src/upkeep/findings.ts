@@ -1,5 +1,5 @@
 import type { RecordProblem } from '../catalogue/reconciliation.ts'
-import type { Visibility } from '../domain/visibility.ts'
+import { otherVisibility, type Visibility } from '../domain/visibility.ts'
 import type { ClusterProblem } from './cluster-survey.ts'
 
 /** Kinds of finding, including those of {@link RecordProblem} and {@link ClusterProblem}. */
@@ -65,5 +65,5 @@ export interface Reconciled {
 
 /** @param catalogue the visibility in the catalogue; the ledger has the other one */
 export function sidesOf(catalogue: Visibility): string {
-  return `was ${catalogue} in the database, and ${catalogue === 'public' ? 'private' : 'public'} on its node`
+  return `was ${catalogue} in the database, and ${otherVisibility(catalogue)} on its node`
 }

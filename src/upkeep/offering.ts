@@ -8,6 +8,7 @@ import type { BlockSource } from '../content/block-source.ts'
 import type { Clock } from '../domain/clock.ts'
 import { HoldfastError, isHoldfastError } from '../domain/errors.ts'
 import type { Logger } from '../domain/logger.ts'
+import { otherVisibility } from '../domain/visibility.ts'
 import { takeDag } from './taken-dag.ts'
 
 export interface OfferingParts {
@@ -58,7 +59,7 @@ export class Offering {
     const setBack = await this.#parts.offers.pending()
     if (setBack !== null) this.#parts.past.learn(setBack)
     await this.#compare(signal)
-    await this.#offer(signal)
+    if (setBack !== null) await this.#offer(signal)
     const { offers, clock } = this.#parts
     const began = clock.now()
     if (began < this.#restUntil) return
@@ -86,7 +87,7 @@ export class Offering {
       await onChanges(changes)
       if (disputed.length > 0) closed()
       for (const { record, cid, catalogue } of disputed) {
-        const sides = { database: catalogue, node: catalogue === 'public' ? 'private' : 'public' }
+        const sides = { database: catalogue, node: otherVisibility(catalogue) }
         logger.warn(
           { record, cid, ...sides },
           'a record is private until its account decides: database and node disagree',

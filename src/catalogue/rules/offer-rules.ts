@@ -1,4 +1,5 @@
 import { nextTurn, turnSpent } from '../../concurrency/turns.ts'
+import type { Visibility } from '../../domain/visibility.ts'
 import type { CatalogueHolds } from '../../ledger/catalogue-holds.ts'
 import { PUBLIC } from '../../ledger/possessor.ts'
 import type { CatalogueRecord, WrongRecord } from './reconciliation-rules.ts'
@@ -27,6 +28,8 @@ export interface OfferedRecord {
 /** A record that the catalogue and the ledger call differently. Its content is below a root of the other visibility. */
 export interface HiddenRecord {
   record: HeldRecord
+  /** The visibility in the catalogue. */
+  catalogue: Visibility
   root: OfferedRecord['root']
   /** The number of its account. */
   owner: number
@@ -79,12 +82,13 @@ export async function compareOffered(
       const root = known[0] ?? ledger.findAnywhere(record, owner)
       return root === undefined || ledger.isLostFrom(root.id) ? undefined : root
     }
-    const hiding = taker === takers.self ? hiddenRecord(record, numbers.get(record.accountId), rootOf) : null
+    const root = rootOf(record.owner)
+    const owner = taker === takers.self ? numbers.get(record.accountId) : undefined
+    const hiding = owner === undefined ? null : hiddenRecord(record, owner, root, rootOf)
     if (hiding !== null) {
       hidden.push(hiding)
       continue
     }
-    const root = rootOf(record.owner)
     if (root === undefined) {
       if (own !== null && record.status === 'pinned') lost.push(record)
       continue
@@ -98,12 +102,14 @@ export async function compareOffered(
 /** Private wins: a record is private if the catalogue or the ledger says so. Returns null if they agree. */
 function hiddenRecord(
   record: HeldRecord,
-  owner: number | undefined,
+  owner: number,
+  own: OfferedRecord['root'] | undefined,
   rootOf: (owner: number) => OfferedRecord['root'] | undefined,
 ): HiddenRecord | null {
-  if (owner === undefined || (record.owner !== PUBLIC && rootOf(record.owner) !== undefined)) return null
-  const root = rootOf(record.owner === PUBLIC ? owner : PUBLIC)
-  return root === undefined ? null : { record, root, owner }
+  if (record.owner !== PUBLIC && own !== undefined) return null
+  const catalogue = record.owner === PUBLIC ? 'public' : 'private'
+  const root = rootOf(catalogue === 'public' ? owner : PUBLIC)
+  return root === undefined ? null : { record, catalogue, root, owner }
 }
 
 /** Returns whether a node keeps the content of a record on the backend `own`, with the hold of the record. */
