@@ -9,6 +9,13 @@ import { ManualClock } from '../support/manual-clock.ts'
 const turns = async () => {
   for (let i = 0; i < 50; i++) await new Promise(resolve => setImmediate(resolve))
 }
+/** Lets tenths of a second pass. */
+const pass = async (clock: ManualClock, tenths: number) => {
+  for (let i = 0; i < tenths; i++) {
+    clock.advance(100)
+    await turns()
+  }
+}
 const LATER = Number.MAX_SAFE_INTEGER
 
 interface World {
@@ -86,10 +93,7 @@ test('repairs wait while copies of new content fill their room', async () => {
   expect(busy.begun).toHaveLength(16)
   const idle = runnerOf({ fresh: 2, repairs: 40, freeBytes: 1_000 })
   idle.runner.wake()
-  for (let i = 0; i < 20; i++) {
-    idle.clock.advance(100)
-    await turns()
-  }
+  await pass(idle.clock, 20)
   expect(idle.begun).toHaveLength(2 + 8)
 })
 
@@ -103,10 +107,7 @@ test('repairs begin at the rate of contents', async () => {
   const start = clock.now()
   runner.wake()
   await turns()
-  for (let i = 0; i < 30; i++) {
-    clock.advance(100)
-    await turns()
-  }
+  await pass(clock, 30)
   expect(begun.map(at => at - start)).toEqual([0, 500, 1_000, 1_500, 2_000, 2_500])
 })
 
@@ -124,10 +125,7 @@ test('repairs read at the rate of bytes, and new content without', async () => {
     const start = clock.now()
     runner.wake()
     await turns()
-    for (let i = 0; i < 30; i++) {
-      clock.advance(100)
-      await turns()
-    }
+    await pass(clock, 30)
     return reads.map(at => at - start)
   }
   expect(await times({ repairs: 1 })).toEqual([0, 500, 1_000])

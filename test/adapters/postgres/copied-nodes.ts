@@ -11,6 +11,13 @@ import { emptiedDatabase } from './opened-database.ts'
 export const NODES = ['here', 'there', 'third']
 export const TWO: CopySets = { near: { nodes: NODES, copies: 2 } }
 
+/** Returns the node with a name. */
+export function nodeOf(nodes: readonly TestNode[], name = ''): TestNode {
+  const node = nodes[NODES.indexOf(name)]
+  if (node === undefined) throw new Error(`no node is named ${name}`)
+  return node
+}
+
 /** Opens a database of three nodes for the tests of a suite. */
 export function copiedNodes() {
   let database: Postgres
@@ -67,6 +74,8 @@ export function copiedNodes() {
   const released = async (nodes: readonly TestNode[]) => {
     for (const { records } of nodes) await records.finishRemovals()
   }
+  /** Counts what the database has of content. */
+  const leftovers = () => Promise.all(['copies', 'holds', 'roots'].map(countOf))
   /** The ends of the roots that the ledger keeps. */
   const ledgerOf = ({ db }: TestNode) =>
     db
@@ -81,6 +90,7 @@ export function copiedNodes() {
     withNodes,
     rows,
     countOf,
+    leftovers,
     copiesOf,
     dueOf,
     takeAll,

@@ -6,7 +6,7 @@ import { holdsIn, rootsIn, whole } from '../../catalogue/whole-reconciliation.ts
 import { needsPostgres } from '../../support/postgres-server.ts'
 import { randomNumbers } from '../../support/random-numbers.ts'
 import type { TestNode } from './catalogue-in-postgres.ts'
-import { copiedNodes, NODES } from './copied-nodes.ts'
+import { copiedNodes, NODES, nodeOf } from './copied-nodes.ts'
 
 const HISTORIES = Number(process.env.HOLDFAST_TEST_HISTORIES ?? 12)
 const FIRST_SEED = Number(process.env.HOLDFAST_TEST_SEED ?? 1)
@@ -124,7 +124,7 @@ class Model {
     for (const { id } of this.#removals.splice(0)) await this.#purge(id)
     for (const { id } of await this.#records()) await this.#nodeOf('here').records.discard(id)
     await this.settle()
-    expect(await Promise.all(['copies', 'holds', 'roots'].map(this.#fleet.countOf))).toEqual([0, 0, 0])
+    expect(await this.#fleet.leftovers()).toEqual([0, 0, 0])
     expect(this.#nodes.map(({ ledger }) => rootsIn(ledger).length + holdsIn(ledger).length)).toEqual([0, 0, 0])
   }
 
@@ -327,7 +327,7 @@ class Model {
   }
 
   #nodeOf(name: string): TestNode {
-    return this.#nodes[NODES.indexOf(name)] as TestNode
+    return nodeOf(this.#nodes, name)
   }
 
   #one<One>(of: readonly One[]): One {

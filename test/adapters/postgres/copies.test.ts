@@ -8,11 +8,10 @@ import { Possessor, PUBLIC } from '../../../src/ledger/possessor.ts'
 import { commit, DAG, dagOf, NOW, record, SIZES } from '../../catalogue/content-support.ts'
 import { ManualClock } from '../../support/manual-clock.ts'
 import { needsPostgres } from '../../support/postgres-server.ts'
-import type { TestNode } from './catalogue-in-postgres.ts'
-import { copiedNodes, NODES, TWO } from './copied-nodes.ts'
+import { copiedNodes, NODES, nodeOf, TWO } from './copied-nodes.ts'
 
 describe('copies in a fleet', needsPostgres, () => {
-  const { db, configured, withNodes, rows, countOf, copiesOf, dueOf, takeAll, walked, released, ledgerOf } =
+  const { db, configured, withNodes, rows, countOf, leftovers, copiesOf, dueOf, takeAll, walked, released, ledgerOf } =
     copiedNodes()
 
   test('one copy writes no row and enables no trigger', async () => {
@@ -37,7 +36,7 @@ describe('copies in a fleet', needsPostgres, () => {
       expect(await countOf('copies')).toBe(1)
       await here.records.discard('r2')
       await released(nodes)
-      expect(await Promise.all(['copies', 'holds', 'roots'].map(countOf))).toEqual([0, 0, 0])
+      expect(await leftovers()).toEqual([0, 0, 0])
       expect(nodes.flatMap(ledgerOf)).toEqual([])
     })
   })
@@ -54,7 +53,7 @@ describe('copies in a fleet', needsPostgres, () => {
       await takeAll(nodes)
       await there.records.discard('r2')
       await released(nodes)
-      expect(await Promise.all(['copies', 'holds', 'roots'].map(countOf))).toEqual([0, 0, 0])
+      expect(await leftovers()).toEqual([0, 0, 0])
     })
   })
 
@@ -88,7 +87,7 @@ describe('copies in a fleet', needsPostgres, () => {
       await commit(here, [record('r1', { expiresAt: 5_000 })])
       await takeAll(nodes)
       const [copy] = await rows()
-      const keeper = nodes[NODES.indexOf(copy?.node ?? '')] as TestNode
+      const keeper = nodeOf(nodes, copy?.node)
       expect([copy?.ends, ledgerOf(keeper)]).toEqual([5_000, [{ until: 5_000 }]])
       await commit(here, [record('r2', { expiresAt: 9_000 })])
       await released(nodes)
@@ -110,11 +109,11 @@ describe('copies in a fleet', needsPostgres, () => {
       await here.bulk.remove({ id, place: '', next: null, ids: ['r1'], now: NOW, isListed: true } as never)
       await released(nodes)
       const [copy] = await rows()
-      const keeper = nodes[NODES.indexOf(copy?.node ?? '')] as TestNode
+      const keeper = nodeOf(nodes, copy?.node)
       expect([copy?.state, copy?.ends, ledgerOf(keeper)]).toEqual(['have', 0, [{ until: 0 }]])
       while (await here.bulk.purge(id, NOW + 10));
       await released(nodes)
-      expect(await Promise.all(['copies', 'holds', 'roots'].map(countOf))).toEqual([0, 0, 0])
+      expect(await leftovers()).toEqual([0, 0, 0])
     })
   })
 
@@ -151,7 +150,7 @@ describe('copies in a fleet', needsPostgres, () => {
       const taken = { backendId: 0, stagedRootId: await wanting.stage(0), dag: { ...SIZES, ...DAG } }
       expect(await copies.take(due, taken)).toBe(false)
       await released(nodes)
-      expect(await Promise.all(['copies', 'holds', 'roots'].map(countOf))).toEqual([0, 0, 0])
+      expect(await leftovers()).toEqual([0, 0, 0])
     })
   })
 
@@ -209,7 +208,7 @@ describe('copies in a fleet', needsPostgres, () => {
       const [here] = nodes
       await commit(here, [record('r1')])
       const [{ node } = { node: '' }] = await rows()
-      const keeper = nodes[NODES.indexOf(node)] as TestNode
+      const keeper = nodeOf(nodes, node)
       const copies = await copiesOf(keeper)
       const places = (state: string, reason: string | null) =>
         [

@@ -4,7 +4,7 @@ import type { CopySets } from '../../../src/catalogue/copies.ts'
 import { commit, NOW, record } from '../../catalogue/content-support.ts'
 import { needsPostgres } from '../../support/postgres-server.ts'
 import type { TestNode } from './catalogue-in-postgres.ts'
-import { copiedNodes, NODES, TWO } from './copied-nodes.ts'
+import { copiedNodes, NODES, nodeOf, TWO } from './copied-nodes.ts'
 
 const THREE: CopySets = { near: { nodes: NODES, copies: 3 } }
 
@@ -50,7 +50,7 @@ describe('histories that lose content in easy designs', needsPostgres, () => {
       await commit(here, [record('r1')])
       await takeAll(nodes)
       const [{ node } = { node: '' }] = await rows()
-      const keeper = nodes[NODES.indexOf(node)] as TestNode
+      const keeper = nodeOf(nodes, node)
       const copies = await copiesOf(keeper)
       // No configuration has the cluster any more, and the node of the record was wiped.
       await configured({})

@@ -6,7 +6,7 @@ import { commit, DAG, dagOf, record } from '../../catalogue/content-support.ts'
 import { ManualClock } from '../../support/manual-clock.ts'
 import { needsPostgres } from '../../support/postgres-server.ts'
 import type { TestNode } from './catalogue-in-postgres.ts'
-import { copiedNodes, NODES, TWO } from './copied-nodes.ts'
+import { copiedNodes, NODES, nodeOf, TWO } from './copied-nodes.ts'
 
 const DAY_MS = 86_400_000
 const AFTER_MS = 1_800_000
@@ -73,7 +73,7 @@ describe('nodes of clusters with copies', needsPostgres, () => {
     await withNodes(async nodes => {
       const [keeper, spare] = await copied(nodes)
       await quiet(AFTER_MS, keeper, 'here')
-      await observe(nodes[NODES.indexOf(spare)] as TestNode)
+      await observe(nodeOf(nodes, spare))
       expect(await others()).toEqual([[keeper, 'have']])
       expect((await waits()).join()).toMatch(/more than one node of near is away: "holdfast node away"/)
       await expect(confirmAway(db(), ['nobody'])).rejects.toMatchObject({ code: 'NOT_FOUND' })
@@ -113,7 +113,7 @@ describe('nodes of clusters with copies', needsPostgres, () => {
         "SELECT due_at AS due FROM copies WHERE state = 'surplus'",
       )
       expect(due - Date.now()).toBeGreaterThan(DAY_MS - 60_000)
-      const node = nodes[NODES.indexOf(surplus)] as TestNode
+      const node = nodeOf(nodes, surplus)
       const { freed, presence } = await copiesOf(node)
       expect(await freed.begin(Date.now(), 10, 0)).toEqual([])
       // The next absence uses the copy again, and copies nothing.

@@ -5,7 +5,7 @@ import { commit, DAG, dagOf, NOW, record } from '../../catalogue/content-support
 import { whole } from '../../catalogue/whole-reconciliation.ts'
 import { needsPostgres } from '../../support/postgres-server.ts'
 import type { TestNode } from './catalogue-in-postgres.ts'
-import { copiedNodes, NODES, TWO } from './copied-nodes.ts'
+import { copiedNodes, NODES, nodeOf, TWO } from './copied-nodes.ts'
 
 const LATER = NOW + 60_000
 const THREE: CopySets = { near: { nodes: NODES, copies: 3 } }
@@ -26,7 +26,7 @@ describe('surplus copies', needsPostgres, () => {
   const states = async () => Object.fromEntries((await rows()).map(({ node, state }) => [node, state]))
   const surplusOf = async (nodes: readonly TestNode[]): Promise<TestNode> => {
     const found = (await rows()).find(({ state }) => state === 'surplus')
-    return nodes[NODES.indexOf(found?.node ?? '')] as TestNode
+    return nodeOf(nodes, found?.node)
   }
   const begin = async (node: TestNode, now = NOW): Promise<FreedCopy[]> =>
     (await copiesOf(node)).freed.begin(now, 10, LATER)
@@ -249,7 +249,7 @@ describe('records of a lost node', needsPostgres, () => {
 })
 
 describe('a record whose node lacks the content', needsPostgres, () => {
-  const { db, configured, withNodes, rows, countOf, takeAll, walked, released, ledgerOf } = copiedNodes()
+  const { db, configured, withNodes, rows, countOf, leftovers, takeAll, walked, released, ledgerOf } = copiedNodes()
   const HOMES = new Map([['near', 0]])
 
   /** Lets a directory be of a time before its content. */
@@ -278,7 +278,7 @@ describe('a record whose node lacks the content', needsPostgres, () => {
       expect(here.ledger.isSound(await here.holdOf('r2'))).toBe(true)
       for (const id of ['r1', 'r2']) await here.records.discard(id)
       await released(nodes)
-      expect(await Promise.all(['copies', 'holds', 'roots'].map(countOf))).toEqual([0, 0, 0])
+      expect(await leftovers()).toEqual([0, 0, 0])
       expect(nodes.flatMap(ledgerOf)).toEqual([])
     })
   })
@@ -323,7 +323,7 @@ describe('a record whose node lacks the content', needsPostgres, () => {
       const walkedBy = async ({ offers }: TestNode, homes: ReadonlyMap<string, number>) => {
         while (!(await offers.walk({ setBack, homes, limit: 10, now: NOW })).isDone);
       }
-      const keeper = nodes[NODES.indexOf(copy?.node ?? '')] as TestNode
+      const keeper = nodeOf(nodes, copy?.node)
       await walkedBy(keeper, new Map())
       expect(await countOf('offers')).toBe(0)
       await walkedBy(here, HOMES)
