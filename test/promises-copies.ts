@@ -333,8 +333,8 @@ const promises: readonly KeptPromise[] = [
   {
     promise: 'a copy counts after its node has compared it',
     file: 'adapters/postgres/freed-copies.ts',
-    find: "AND copies.run = nodes.run || ' ' ||",
-    replace: "AND copies.run <> nodes.run || 'x' ||",
+    find: "AND copies.run = ${COPY_RUN('nodes.run')}",
+    replace: "AND copies.run <> ${COPY_RUN('nodes.run')} || 'x'",
     test: freed('a copy does not count before its node has compared it'),
   },
   {

@@ -1508,7 +1508,7 @@ const promises: readonly KeptPromise[] = [
   },
   {
     promise: 'a node without a heartbeat for thirty seconds is down',
-    file: 'adapters/postgres/own-heartbeats.ts',
+    file: 'src/catalogue/rules/copy-rules.ts',
     find: 'export const SILENT_MS = 30_000',
     replace: 'export const SILENT_MS = 3_000_000_000',
     test: { file: 'test/adapters/postgres/nodes.test.ts', name: 'are up until they stop or miss' },

@@ -6,7 +6,7 @@ import { contentParams, FOLLOW_COPIES, WALK_AGAIN } from './copy-rows.ts'
 import type { Postgres } from './postgres.ts'
 import type { Sql } from './sql.ts'
 
-/** Nodes keep the copies that they made while another node was away for so long, in ms. */
+/** Time for which nodes keep surplus copies after an absent node has returned, in ms. */
 const KEPT_MS = 86_400_000
 const STEP = 100
 const MEMBERS = `

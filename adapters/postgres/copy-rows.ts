@@ -6,11 +6,17 @@ import type { Sql, SqlParam } from './sql.ts'
 /** Chooses again where copies are wanted, because a node ends. */
 export const WALK_AGAIN = 'UPDATE copy_walk SET place = 0'
 
-const rootsBy = (owner: string): string => `
-  SELECT id, backend_id FROM roots WHERE multihash = $1 AND codec = $2 AND ${owner}`
+/** A planner that saw both owners in one condition could use no index of roots. */
+const rootsBy = (multihash: string, codec: string, owner: string): string => `
+    SELECT id, backend_id FROM roots WHERE multihash = ${multihash} AND codec = ${codec} AND owner = 0 AND ${owner} = 0
+    UNION ALL SELECT id, backend_id FROM roots WHERE multihash = ${multihash} AND codec = ${codec}
+      AND owner <> 0 AND owner = ${owner}`
 
-/** The roots of a content. A planner that saw both owners in one condition could use no index of roots. */
-export const ROOTS_OF_CONTENT = `${rootsBy('owner = 0 AND $3 = 0')} UNION ALL ${rootsBy('owner <> 0 AND owner = $3')}`
+/** The roots of a content. */
+export const ROOTS_OF_CONTENT = rootsBy('$1', '$2', '$3')
+
+/** Returns an SQL query for the roots of the content of a row of `table`. */
+export const rootsOf = (table: string): string => rootsBy(`${table}.multihash`, `${table}.codec`, `${table}.owner`)
 
 /** SQL expression: what a copy that was compared in a run has in its column `run`. */
 export const COPY_RUN = (run: string): string => `${run} || ' ' || COALESCE((${NEWEST_SET_BACK}), '')`
@@ -19,13 +25,6 @@ export const COPY_RUN = (run: string): string => `${run} || ' ' || COALESCE((${N
 export const LOCK_COPIES = `
   SELECT id, state, hold_id AS "holdId" FROM copies WHERE multihash = $1 AND codec = $2 AND owner = $3
   ORDER BY node FOR UPDATE`
-
-/** Returns an SQL query for the roots of the content of a row of `table`, by index like {@link ROOTS_OF_CONTENT}. */
-export const rootsOf = (table: string): string => `
-    SELECT id, backend_id FROM roots WHERE multihash = ${table}.multihash AND codec = ${table}.codec
-      AND owner = 0 AND ${table}.owner = 0
-    UNION ALL SELECT id, backend_id FROM roots WHERE multihash = ${table}.multihash AND codec = ${table}.codec
-      AND owner <> 0 AND owner = ${table}.owner`
 
 /** SQL condition: the node of a root, `nodes`, keeps it for records. It does not lack it, and look for it in vain. */
 const keepsRoot = (table: string): string => `nodes.state IN ('active', 'retiring')

@@ -3,7 +3,7 @@ import { isSpared } from '../../src/catalogue/rules/copy-rules.ts'
 import type { OwnedDag } from '../../src/ledger/whole-dag.ts'
 import { NODE_NUMBER } from './backends.ts'
 import type { ContentParts } from './content-change.ts'
-import { contentParams, FOLLOW_COPIES, LOCK_COPIES, ROOTS_OF_CONTENT } from './copy-rows.ts'
+import { COPY_RUN, contentParams, FOLLOW_COPIES, LOCK_COPIES, ROOTS_OF_CONTENT } from './copy-rows.ts'
 import { IS_GIVEN_UP } from './node-states.ts'
 import { NEWEST_SET_BACK } from './schema-set-backs.ts'
 import type { Sql } from './sql.ts'
@@ -28,7 +28,7 @@ const PLACES = `
   UNION ALL
   SELECT nodes.name, nodes.id, nodes.run, copies.hold_id FROM copies JOIN nodes ON nodes.name = copies.node
   WHERE multihash = $1 AND codec = $2 AND owner = $3 AND copies.state IN ('have', 'surplus') AND nodes.state = 'active'
-    AND copies.run = nodes.run || ' ' || COALESCE((${NEWEST_SET_BACK}), '')`
+    AND copies.run = ${COPY_RUN('nodes.run')}`
 /** The sets of the content, with those of their nodes that can keep it. */
 const SETS = `
   WITH kept AS (${ROOTS_OF_CONTENT})

@@ -38,12 +38,8 @@ export async function joinFleet(sql: Sql, directory: NodeName, joining: Joining)
   const name = directory.known === null || (lost !== null && lost === own) ? directory.make() : directory.known
   const last = await sql.first<LastRun>(LAST_RUN, [name])
   const older = (last && past?.olderSide(last)) ?? null
-  const returned =
-    lost !== null
-      ? await noteReturn(sql, returnOf(lost), name)
-      : older === 'ledger'
-        ? await noteReturn(sql, RESTORED, name)
-        : null
+  const problem = lost !== null ? returnOf(lost) : older === 'ledger' ? RESTORED : null
+  const returned = problem === null ? null : await noteReturn(sql, problem, name)
   past?.begin(run, last?.run ?? null)
   const number = all.find(node => node.name === name)?.number ?? Math.max(-1, ...all.map(node => node.number)) + 1
   await sql.run(

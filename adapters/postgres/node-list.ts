@@ -1,11 +1,12 @@
 import type { ListedNode } from '../../src/catalogue/fleet.ts'
+import { SILENT_MS } from '../../src/catalogue/rules/copy-rules.ts'
 import type { Clock } from '../../src/domain/clock.ts'
 import { NODE_NUMBER } from './backends.ts'
+import { rootsOf } from './copy-rows.ts'
 import type { LostPace } from './lost-pace.ts'
 import { isClaimOf } from './node-claim.ts'
 import { hasEnded, IS_GIVEN_UP } from './node-states.ts'
 import { findTakers } from './offer-takers.ts'
-import { SILENT_MS } from './own-heartbeats.ts'
 import { NEWEST_SET_BACK } from './schema-set-backs.ts'
 import type { Sql } from './sql.ts'
 
@@ -47,10 +48,7 @@ const WANTED_COPIES = `
 const ONLY_COPIES = `
   SELECT MAX(nodes.name) AS name, 1 AS count FROM (
     SELECT DISTINCT multihash, codec, owner FROM copies WHERE state = 'wanted') AS one
-  JOIN LATERAL (
-    SELECT backend_id FROM roots WHERE multihash = one.multihash AND codec = one.codec AND owner = 0 AND one.owner = 0
-    UNION ALL SELECT backend_id FROM roots
-      WHERE multihash = one.multihash AND codec = one.codec AND owner <> 0 AND owner = one.owner) AS kept ON TRUE
+  JOIN LATERAL (${rootsOf('one')}) AS kept ON TRUE
   JOIN nodes ON nodes.number = kept.${NODE_NUMBER}
   GROUP BY one.multihash, one.codec, one.owner HAVING COUNT(*) = 1 LIMIT 100000`
 const isQuietIn = (node: string): string =>

@@ -1,7 +1,7 @@
+import { SILENT_MS } from '../../src/catalogue/rules/copy-rules.ts'
+
 /** Interval of the heartbeats, in ms. */
 export const HEARTBEAT_MS = 5_000
-/** Time in ms without a heartbeat after which a node counts as down. */
-export const SILENT_MS = 30_000
 /** A longer pause between two written heartbeats means that the database took none. */
 const LATE_MS = 2 * HEARTBEAT_MS
 

@@ -13,15 +13,15 @@ export interface ClusterMember {
 
 /** Returns whether a node is no longer up. */
 export function isQuiet({ silentMs }: Pick<ClusterMember, 'silentMs'>): boolean {
-  return silentMs >= QUIET_MS
+  return silentMs >= SILENT_MS
 }
 
 /** Time in ms without a heartbeat after which a node is no longer up. */
-const QUIET_MS = 30_000
+export const SILENT_MS = 30_000
 
 /**
- * Decides which nodes are away for so long that others copy what they have, and which of these have returned. If more than
- * one node of a cluster is quiet, an operator must decide.
+ * Returns the nodes whose content other nodes should begin to copy, because they are away, and the nodes that have
+ * returned since. If several nodes of a cluster are away, an operator must decide.
  *
  * @param afterMs returns the time of a cluster, in ms; undefined for one that the configuration of this node lacks
  * @param unbrokenMs time for which this node has written its own heartbeats without a break
