@@ -243,6 +243,13 @@ export const gatewayPromises: readonly KeptPromise[] = [
     test: { file: withheld, name: 'a block is open exactly if a root reaches it past takedowns' },
   },
   {
+    promise: 'a taken down identity CID refuses no block that another way reaches',
+    file: 'src/ledger/reach-walks.ts',
+    find: 'WHERE excluded.way < way',
+    replace: 'WHERE false',
+    test: { file: withheld, name: 'a block is open exactly if a root reaches it past takedowns' },
+  },
+  {
     promise: 'a takedown of an identity CID holds below the identity CIDs in it',
     file: 'src/content/dag/carried-links.ts',
     find: '      else if (hasLinks(link)) stack.push(link)\n',

@@ -68,7 +68,8 @@ export class ReachWalks extends WithStatements {
     SELECT status FROM withheld WHERE multihash = ? AND status > 0`)
   readonly #find = this.db.prepare<[Uint8Array, number], BlockRow>(FIND_BLOCK)
   readonly #add = this.db.prepare<[number, number, number, number, number]>(`
-    INSERT OR IGNORE INTO reached (root_id, block_id, codec, way, done) VALUES (?, ?, ?, ?, ?)`)
+    INSERT INTO reached (root_id, block_id, codec, way, done) VALUES (?, ?, ?, ?, ?)
+    ON CONFLICT DO UPDATE SET way = excluded.way, done = excluded.done WHERE excluded.way < way`)
   readonly #done = this.db.prepare<[number, number, number]>(`
     UPDATE reached SET done = 1 WHERE root_id = ? AND block_id = ? AND codec = ?`)
   readonly #pending = this.db.prepare<[number, number], ReachedBlock>(`
@@ -123,7 +124,10 @@ export class ReachWalks extends WithStatements {
     return blocks.filter(({ way }) => way === blocks[0]?.way)
   }
 
-  /** Does not change the way of a stored block. */
+  /**
+   * Stores reached blocks. A block keeps its smallest way: the links of an identity CID that is taken down are stored
+   * before other ways to them are known.
+   */
   async add({ rootId, backendId }: ReachWalk, blocks: readonly Reached[]): Promise<void> {
     for (let index = 0; index < blocks.length; index += ROWS_AT_ONCE) {
       await this.#write(() => {

@@ -116,11 +116,11 @@ class World {
     return statuses.some(one => one === found) ? (found as RefusalStatus) : (statuses[0] ?? null)
   }
 
-  /** Returns the way to each block below a root, by a plain walk. */
+  /** Returns the ways to each block below a root, by a plain walk. A takedown of the root decides for all of them. */
   #waysFrom(root: number): Map<number, number[]> {
     const ways = new Map<number, number[]>()
     const visit = (index: number, way: number): void => {
-      const own = this.#taken.get(index) ?? way
+      const own = this.#taken.get(root) ?? this.#taken.get(index) ?? way
       const known = ways.get(index) ?? []
       if (known.includes(own)) return
       ways.set(index, [...known, own])
@@ -177,6 +177,17 @@ const SHARED_CHILD: [number[][], number[], Step[]] = [
   ],
 ]
 
+/** A root and a block below it are taken down with different statuses. */
+const NESTED: [number[][], number[], Step[]] = [
+  [[1], [2], ...Array.from({ length: SIZE - 2 }, () => [])],
+  [],
+  [
+    { do: 'take down', pick: 1, status: 451 },
+    { do: 'take down', pick: 0, status: 410 },
+    { do: 'store', pick: 0, status: 410 },
+  ],
+]
+
 /** Node 0 leads to node 3 by nodes 1 and 2, which are identity CIDs; node 4 leads to it by node 2. */
 const CARRIED: [number[][], number[]] = [
   [[1], [2], [3], [5], [2], ...Array.from({ length: SIZE - 5 }, () => [])],
@@ -192,6 +203,15 @@ const TAKEN: Step[] = [
 ]
 const ALL_WALKS: Step[] = [{ do: 'walk', count: 100 }]
 const LIFTED: Step[] = [{ do: 'lift', pick: 2, status: 410 }, ...ALL_WALKS, { do: 'lift', pick: 1, status: 410 }]
+/** Two ways lead from node 0 to node 3, and the one by an identity CID is taken down. */
+const CARRIED_AND_OPEN: [number[][], number[], Step[]] = [
+  [[1, 2], [3], [3], ...Array.from({ length: SIZE - 3 }, () => [])],
+  [1],
+  [
+    { do: 'store', pick: 0, status: 410 },
+    { do: 'take down', pick: 1, status: 410 },
+  ],
+]
 const CARRIED_CHILD: [number[][], number[], Step[]][] = [
   [...CARRIED, [...STORED, ...TAKEN.slice(0, 1)]],
   [...CARRIED, [...STORED, ...TAKEN]],
@@ -214,6 +234,6 @@ test('a block is open exactly if a root reaches it past takedowns', { timeout: 1
         world.check(true)
       })
     }),
-    { numRuns: 60, examples: [SHARED_CHILD, ...CARRIED_CHILD] },
+    { numRuns: 60, examples: [SHARED_CHILD, NESTED, CARRIED_AND_OPEN, ...CARRIED_CHILD] },
   )
 })
