@@ -140,7 +140,7 @@ export const backupPromises: readonly KeptPromise[] = [
     file: 'src/storage/rehearse-upgrade.ts',
     find: 'UNCHANGED : migrate(copy)',
     replace: 'UNCHANGED : migrate(file)',
-    test: { file: 'test/storage/mature-0.2.0.test.ts', name: 'a rehearsal tells the change' },
+    test: { file: 'test/storage/mature-directories.test.ts', name: 'is left alone by a rehearsal, which tells the change' },
   },
   {
     promise: 'a backup replaces only a database that a manifest or a journal names',

@@ -65,7 +65,7 @@ export const LONG_TESTS: Readonly<Record<string, readonly string[]>> = {
     'test/storage/host-process.test.ts',
     'test/storage/kept-copy.test.ts',
     'test/storage/old-directories.test.ts',
-    'test/storage/mature-0.2.0.test.ts',
+    'test/storage/mature-directories.test.ts',
     'test/storage/owner-keys-0.3.0.test.ts',
     'test/adapters/postgres/open-migrated.test.ts',
     'test/adapters/postgres/upgrade-0.2.0.test.ts',

@@ -29,11 +29,12 @@ export function unpackSource(commit: string, directory: string): void {
   symlinkSync(join(ROOT, 'node_modules'), join(directory, 'node_modules'))
 }
 
-/** Returns the commands of the guide that lead a data directory back to 0.2.0. */
-export function wayBack(): string {
+/** Returns the commands of the guide that lead a data directory back to an old version. */
+export function wayBack(version: keyof typeof OLD_SOURCES): string {
   const guide = readFileSync(join(ROOT, 'docs/guides/upgrade.md'), 'utf8')
   const [, commands = ''] = /```sh host\n([^`]*)```/.exec(guide.split('\n## Go back\n')[1] ?? '') ?? []
-  return commands
+  const [, copy = ''] = new RegExp(`^\\| ${version} \\| .*\`(holdfast\\.db\\.schema-\\d+)\``, 'm').exec(guide) ?? []
+  return commands.replace(/holdfast\.db\.schema-\d+/, copy)
 }
 
 /** Returns numbered lines, which are the files in kept data directories. */

@@ -114,7 +114,7 @@ test('a fleet of 0.2.0 survives killed upgrades and leads back', options, () =>
       await node.kill()
     }
 
-    for (const { dataDir } of nodes) execFileSync('sh', ['-e', '-c', wayBack()], { cwd: dataDir })
+    for (const { dataDir } of nodes) execFileSync('sh', ['-e', '-c', wayBack('0.2.0')], { cwd: dataDir })
     await restore()
     for (const node of nodes) node.main = main
     for (const node of nodes) await node.start()
