@@ -68,7 +68,7 @@ export const LONG_TESTS: Readonly<Record<string, readonly string[]>> = {
     'test/storage/mature-directories.test.ts',
     'test/storage/owner-keys-0.3.0.test.ts',
     'test/adapters/postgres/open-migrated.test.ts',
-    'test/adapters/postgres/upgrade-0.2.0.test.ts',
+    'test/adapters/postgres/upgrades.test.ts',
     'test/storage/packed-0.1.0.test.ts',
     'test/storage/permissions.test.ts',
   ],

@@ -10,10 +10,12 @@ import { hasPostgres, startPostgres, type TestPostgres } from '../../support/pos
 import { ServerProcess } from '../../support/server-process.ts'
 import { withTempDir } from '../../support/temp-dir.ts'
 
-const SOURCE = OLD_SOURCES['0.2.0']
 /** No node has this content, so its pin stays under way. */
 const ABSENT = 'bafybeiepoqw32ephr5oogrpvsxma7p4zlom7z55x6377dwaqgcbtu4op6q'
-const canRun = hasPostgres && process.env.HOLDFAST_TEST_POSTGRES === undefined && hasSource(SOURCE)
+/** Longer than the test, so that a deletion can be undone at its end. */
+const bulk = { undoSeconds: 86_400 }
+const isHere = hasPostgres && process.env.HOLDFAST_TEST_POSTGRES === undefined
+type Version = '0.2.0' | '0.3.0'
 
 afterEach(() => ServerProcess.killAll())
 
@@ -43,10 +45,15 @@ function killAtSteps(node: NodeProcess): Promise<number> {
   }, 20)
 }
 
-const options = {
-  ...needs(canRun, 'there is no PostgreSQL of this machine, or the history does not reach back to 0.2.0'),
-  // A kill at every step takes some 20 minutes on a busy machine.
-  timeout: 3_600_000,
+function optionsOf(version: Version) {
+  return {
+    ...needs(
+      isHere && hasSource(OLD_SOURCES[version]),
+      `there is no PostgreSQL of this machine, or the history does not reach back to ${version}`,
+    ),
+    // A kill at every step takes some 20 minutes on a busy machine.
+    timeout: 3_600_000,
+  }
 }
 
 interface OldFleet {
@@ -54,19 +61,20 @@ interface OldFleet {
   a: NodeProcess
   b: NodeProcess
   nodes: NodeProcess[]
-  /** Entry point of 0.2.0. */
+  /** Entry point of the old version. */
   main: string
 }
 
-/** Runs with two nodes of 0.2.0 on one database. */
-function withOldFleet(run: (fleet: OldFleet) => Promise<void>): Promise<void> {
+/** Runs with two nodes of an old version on one database. */
+function withOldFleet(version: Version, run: (fleet: OldFleet) => Promise<void>): Promise<void> {
   return withTempDir(async directory => {
     const server = await startPostgres()
     try {
-      const source = join(directory, 'holdfast-0.2.0')
-      unpackSource(SOURCE, source)
+      const source = join(directory, `holdfast-${version}`)
+      unpackSource(OLD_SOURCES[version], source)
       const main = join(source, 'adapters', 'cli', 'main.ts')
-      const fleet = await openNodeProcesses(await server.fresh(), { network: { enabled: true } }, 2, main)
+      const config = { network: { enabled: true }, ...(version === '0.2.0' ? {} : { bulk }) }
+      const fleet = await openNodeProcesses(await server.fresh(), config, 2, main)
       try {
         await run({ ...fleet, server, main })
       } finally {
@@ -78,8 +86,8 @@ function withOldFleet(run: (fleet: OldFleet) => Promise<void>): Promise<void> {
   })
 }
 
-test('a fleet of 0.2.0 survives killed upgrades and leads back', options, () =>
-  withOldFleet(async ({ server, a, b, nodes, main }) => {
+test('a fleet of 0.2.0 survives killed upgrades and leads back', optionsOf('0.2.0'), () =>
+  withOldFleet('0.2.0', async ({ server, a, b, nodes, main }) => {
     const contents: Array<{ cid: string; bytes: Buffer }> = []
     for (const [i, size] of [20, 40_000, 2_500_000, 60_000].entries()) {
       const bytes = pseudoRandom(size, `old ${size}`)
@@ -123,8 +131,8 @@ test('a fleet of 0.2.0 survives killed upgrades and leads back', options, () =>
   }),
 )
 
-test('a node of 0.2.0 beside a later one loses nothing', options, () =>
-  withOldFleet(async ({ a, b }) => {
+test('a node of 0.2.0 beside a later one loses nothing', optionsOf('0.2.0'), () =>
+  withOldFleet('0.2.0', async ({ a, b }) => {
     const kept = [await upload(a, 'first', Buffer.from('before'))]
     await b.kill()
     b.main = undefined
@@ -145,5 +153,74 @@ test('a node of 0.2.0 beside a later one loses nothing', options, () =>
     for (const { cid } of kept) expect((await fetch(`${a.gateway}/ipfs/${cid}`)).status).toBe(200)
     const toA = async () => (await upload(b, 'first', Buffer.from('to a'))).status
     await expect.poll(toA).toBe(201)
+  }),
+)
+
+test('a fleet of 0.3.0 survives killed upgrades of node after node', optionsOf('0.3.0'), () =>
+  withOldFleet('0.3.0', async ({ server, a, b, nodes, main }) => {
+    const contents: Array<{ cid: string; bytes: Buffer }> = []
+    for (const [i, size] of [20, 40_000, 2_500_000, 60_000].entries()) {
+      const bytes = pseudoRandom(size, `old ${size}`)
+      contents.push({ cid: (await upload(a, i % 2 === 0 ? 'first' : 'second', bytes)).cid, bytes })
+    }
+    const taken = await upload(b, 'second', Buffer.from('taken down'))
+    const takedown = { cid: taken.cid, reason: 'complaint 17', status: 451 }
+    expect((await a.call('POST', '/admin/v1/takedowns', takedown)).status).toBe(201)
+    const bytes = Buffer.from('deleted by a job')
+    const { cid } = await upload(a, 'first', bytes)
+    expect((await a.call('POST', '/psa/pins', { cid: ABSENT })).status).toBe(202)
+    const whole = await listed(a)
+    const ids = whole.filter(one => one.cid === cid).map(({ uploadId }) => uploadId)
+    const started = await a.call<{ job: { id: string } }>('POST', '/api/v3/jobs', { action: 'delete', ids })
+    const job = `/api/v3/jobs/${started.json.job.id}`
+    const stateAt = async (node: NodeProcess) =>
+      (await node.call<{ job: { state: string } }>('GET', job)).json.job.state
+    await expect.poll(() => stateAt(b)).toBe('done')
+    const before = await listed(a)
+    expect(before).toHaveLength(whole.length - 1)
+    const expectAt = async (node: NodeProcess) => {
+      expect(await listed(node)).toEqual(before)
+      const statusOf = async (of: string) => (await fetch(`${node.gateway}/ipfs/${of}`)).status
+      for (const one of contents) {
+        await expect.poll(() => statusOf(one.cid), { timeout: 60_000 }).toBe(200)
+        const response = await fetch(`${node.gateway}/ipfs/${one.cid}`)
+        expect(Buffer.from(await response.arrayBuffer()).equals(one.bytes)).toBe(true)
+      }
+      expect(await statusOf(taken.cid)).toBe(451)
+    }
+    // One node ends orderly before the dump, the other crashes.
+    expect(await a.server.stop()).toBe(0)
+    await b.kill()
+    const restore = await server.snapshot()
+    for (const node of nodes) await node.start()
+
+    for (const node of nodes) {
+      await node.kill()
+      node.main = undefined
+      expect(await killAtSteps(node)).toBeGreaterThan(3)
+      await node.start()
+      for (const one of nodes) await expectAt(one)
+    }
+    expect((await a.call('POST', '/admin/v1/visibility', {})).status).toBe(200)
+    const later = await upload(a, 'second', Buffer.from('after the upgrade'))
+    expect(later.status).toBe(201)
+    expect((await b.call('POST', `${job}/undo`)).status).toBe(202)
+    await expect.poll(() => stateAt(a)).toBe('undone')
+    expect((await listed(b)).map(one => one.cid).toSorted()).toEqual(
+      [...whole.map(one => one.cid), later.cid].toSorted(),
+    )
+    for (const node of nodes) {
+      const { json } = await node.call('POST', '/admin/v1/reconcile', { dryRun: true })
+      expect(json).toMatchObject({ findings: [] })
+      await node.kill()
+    }
+
+    for (const { dataDir } of nodes) execFileSync('sh', ['-e', '-c', wayBack('0.3.0')], { cwd: dataDir })
+    await restore()
+    for (const node of nodes) node.main = main
+    for (const node of nodes) await node.start()
+    for (const node of nodes) await expectAt(node)
+    expect((await fetch(`${b.gateway}/ipfs/${later.cid}`)).status).toBe(404)
+    expect(await stateAt(a)).toBe('done')
   }),
 )
