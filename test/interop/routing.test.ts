@@ -5,6 +5,7 @@ import http from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
+import type { Page } from 'playwright-core'
 import { rolldown } from 'rolldown'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { createGatewayServer } from '../../adapters/node-http/index.ts'
@@ -26,6 +27,7 @@ const GUIDE = join(import.meta.dirname, '../../docs/guides/be-found.md')
 /** Directory from which the programs of a guide find their packages. */
 const CACHE = join(import.meta.dirname, '../../node_modules/.cache')
 const CHILD = join(import.meta.dirname, '../features/routing/verified-fetch-child.ts')
+const VERIFIED = join(import.meta.dirname, '../features/routing/verified-pins.ts')
 const kubo = findKubo()
 const needsKubo = needs(kubo !== null, 'there is no "ipfs" on PATH, and HOLDFAST_TEST_IPFS names none')
 
@@ -78,14 +80,12 @@ async function runProgram(dir: string, front: TlsFront, cid: string): Promise<st
   return text(child.stdout)
 }
 
-async function openPage(dir: string, front: TlsFront, cid: string): Promise<string> {
-  await writeFile(join(dir, 'page.mjs'), blockOf('js', 'page.mjs', front))
-  const bundle = await rolldown({ input: join(dir, 'page.mjs'), platform: 'browser' })
+/** Opens a page of a site of its own in Chromium. Its module `/page.js` is the bundle of a file. */
+async function withPage<T>(file: string, html: string, use: (page: Page) => Promise<T>): Promise<T> {
+  const bundle = await rolldown({ input: file, platform: 'browser' })
   const { output } = await bundle.generate({ codeSplitting: false })
   await bundle.close()
   const script = output[0].code
-  const html = `<main></main><script type="module">import { show } from '/page.js'
-    await show('${cid}', document.querySelector('main'))</script>`
   const site = http.createServer((request, response) => {
     const isScript = request.url === '/page.js'
     response.setHeader('content-type', isScript ? 'text/javascript' : 'text/html').end(isScript ? script : html)
@@ -97,13 +97,29 @@ async function openPage(dir: string, front: TlsFront, cid: string): Promise<stri
     // The browser trusts no authority of a test.
     const page = await browser.newPage({ ignoreHTTPSErrors: true })
     await page.goto(`http://localhost:${(site.address() as AddressInfo).port}/`)
-    await page.locator('main:not(:empty)').waitFor({ timeout: 60_000 })
-    return (await page.locator('main').textContent()) ?? ''
+    return await use(page)
   } finally {
     await browser.close()
     site.close()
     site.closeAllConnections()
   }
+}
+
+async function openPage(dir: string, front: TlsFront, cid: string): Promise<string> {
+  const file = join(dir, 'page.mjs')
+  await writeFile(file, blockOf('js', 'page.mjs', front))
+  const html = `<main></main><script type="module">import { show } from '/page.js'
+    await show('${cid}', document.querySelector('main'))</script>`
+  return withPage(file, html, async page => {
+    await page.locator('main:not(:empty)').waitFor({ timeout: 60_000 })
+    return (await page.locator('main').textContent()) ?? ''
+  })
+}
+
+function readByBrowser(front: TlsFront, cids: readonly string[]): Promise<number> {
+  const html = `<script type="module">import { countVerified } from '/page.js'
+    Object.assign(globalThis, { countVerified })</script>`
+  return withPage(VERIFIED, html, page => page.evaluate(`countVerified('${front.url}', ${JSON.stringify(cids)})`))
 }
 
 /** The text of a block of the guide, with the test's router. */
@@ -157,6 +173,7 @@ describe('content found through /routing/v1, and read over HTTPS alone', { timeo
   }
 
   test(`verified-fetch reads ${PINS} pins of one node`, () => readPinsOfNode(readByVerifiedFetch))
+  test(`Chromium reads ${PINS} pins of one node`, inBrowser, () => readPinsOfNode(readByBrowser))
   test(`Kubo reads ${PINS} pins of one node`, needsKubo, () => readPinsOfNode(pinByKubo))
 
   test('a program and a page of the guide read a pin', inBrowser, async () => {
@@ -199,6 +216,9 @@ describe('content found through /routing/v1, and read over HTTPS alone', { timeo
   }
 
   test(`verified-fetch reads ${PINS} pins of a fleet`, needsPostgres, () => readPinsOfFleet(readByVerifiedFetch))
+  test(`Chromium reads ${PINS} pins of a fleet`, { ...inBrowser, ...needsPostgres }, () =>
+    readPinsOfFleet(readByBrowser),
+  )
   test(`Kubo reads ${PINS} pins of a fleet`, kubo === null ? needsKubo : needsPostgres, () =>
     readPinsOfFleet(pinByKubo),
   )
