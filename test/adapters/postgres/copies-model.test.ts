@@ -238,6 +238,8 @@ class Model {
   async #damage(): Promise<void> {
     const [name, dag] = [this.#one(await this.#active()), this.#one(DAGS)]
     if ((await this.#fleet.countOf('copy_walk')) === 0 || !(await this.#isElsewhere(name, dag))) return
+    // Only after an undo does a node look for what a removed record lacks.
+    if (await this.#hasRemoved(name, [dag])) return
     this.log.push(`${name} lacks ${Buffer.from(dag.multihash.subarray(2, 3))}`)
     const node = this.#nodeOf(name)
     await this.#drop(node, dag)
@@ -268,10 +270,7 @@ class Model {
     const name = this.#one(active)
     if ((await this.#fleet.countOf('copy_walk')) === 0) return
     for (const dag of DAGS) if (!(await this.#isElsewhere(name, dag))) return
-    const removed = await this.#fleet
-      .db()
-      .reading.all('SELECT 1 FROM removed_records JOIN holds ON holds.id = hold_id WHERE node = $1', [name])
-    if (removed.length > 0) return
+    if (await this.#hasRemoved(name, DAGS)) return
     await this.#without(name)
     this.log.push(`forget ${name}`)
     const others = NODES.filter(other => other !== name)
@@ -324,6 +323,14 @@ class Model {
       return node !== name && active.has(node) && this.#nodeOf(node).ledger.isSound(holdId)
     })
     return others.length > 0 || this.#nodeOf(name).ledger.find(0, dag, 0) === undefined
+  }
+
+  /** Returns whether a node keeps some of these contents for an undo. */
+  async #hasRemoved(name: string, dags: typeof DAGS): Promise<boolean> {
+    const text = `SELECT 1 FROM removed_records JOIN holds ON holds.id = hold_id
+      WHERE node = $1 AND multihash = ANY($2) LIMIT 1`
+    const found = await this.#fleet.db().reading.first(text, [name, dags.map(({ multihash }) => multihash)])
+    return found !== undefined
   }
 
   #nodeOf(name: string): TestNode {
