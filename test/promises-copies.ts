@@ -27,6 +27,20 @@ const promises: readonly KeptPromise[] = [
     test: copies('accounts on two nodes do not keep copies for each other'),
   },
   {
+    promise: 'removals on two nodes decide about copies one after the other',
+    file: schema,
+    find: 'PERFORM pg_advisory_xact_lock(${COPIES_LOCK}, key) FROM (',
+    replace: 'PERFORM key FROM (',
+    test: copies('last records that go at once on two nodes leave no copy'),
+  },
+  {
+    promise: 'content stays on a node until another one has copied it',
+    file: 'adapters/postgres/shared-holds.ts',
+    find: "isCopied ? LEFT : '$1'",
+    replace: "'$1'",
+    test: copies('a node keeps as a copy what its last record leaves'),
+  },
+  {
     promise: 'a set wants copies for the records of its cluster, whatever the root',
     file: schema,
     find: 'WHERE r.cluster_id = s.cluster_id)\n        --',

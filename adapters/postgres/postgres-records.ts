@@ -57,7 +57,7 @@ export function postgresRecords(parts: ContentParts, clock: Clock): Pick<CoreCat
       })
   const removal: RecordParts = {
     found: foundBy,
-    remove: removing(REMOVE, (sql, ids) => holds.void(sql, ids)),
+    remove: removing(REMOVE, (sql, ids) => holds.void(sql, ids, true)),
     // The records are already removed. If the ledger fails now, a later call releases their holds.
     dropReleased: async () => void (await holds.releaseVoid().catch(() => undefined)),
   }
@@ -76,7 +76,7 @@ export function postgresRecords(parts: ContentParts, clock: Clock): Pick<CoreCat
     release: records =>
       ownStep(async sql => {
         const ended = await sql.all<HoldRow>(END_OFFERS, [records.map(({ id }) => id)])
-        await holds.void(sql, [...holdsOf(records), ...ended.map(({ hold_id }) => hold_id)])
+        await holds.void(sql, [...holdsOf(records), ...ended.map(({ hold_id }) => hold_id)], true)
       }),
     backends: inLedger => inLedger.map(holds.backend),
   })

@@ -1,5 +1,7 @@
 import { BACKENDS_OF_NODE } from '../../src/catalogue/rules/dialect.ts'
 
+/** Class of the advisory locks of contents. */
+const COPIES_LOCK = 40
 const CONTENT = 'multihash = this_hash AND codec = this_codec AND owner = this_owner'
 
 function trigger(
@@ -241,6 +243,10 @@ export const copiesSchema = `
   DECLARE
     content RECORD;
   BEGIN
+    -- Content whose nodes all have records of it has no rows to lock.
+    PERFORM pg_advisory_xact_lock(${COPIES_LOCK}, key) FROM (
+      SELECT DISTINCT hashtext(encode(multihash, 'hex') || ' ' || owner) AS key
+      FROM unnest(hashes, owners) AS given (multihash, owner) ORDER BY key) AS keys;
     PERFORM 1 FROM unnest(hashes, codecs, owners) AS given (multihash, codec, owner)
       JOIN copies c USING (multihash, codec, owner) ORDER BY multihash, codec, owner, node FOR UPDATE OF c;
     FOR content IN
@@ -248,6 +254,35 @@ export const copiesSchema = `
     LOOP
       PERFORM follow_copy(content.multihash, content.codec, content.owner, fresh);
     END LOOP;
+  END $$;
+
+  -- Lets nodes keep content as copies that other nodes have not made yet, by the holds of their last records. Returns the
+  -- other ones of these holds.
+  CREATE FUNCTION holds_without_copies(left_holds TEXT[]) RETURNS TEXT[] LANGUAGE plpgsql AS $$
+  DECLARE
+    one RECORD;
+  BEGIN
+    FOR one IN
+      SELECT holds.id, root_id, nodes.name, roots.multihash, roots.codec, roots.owner
+      FROM holds JOIN roots ON roots.id = root_id JOIN nodes ON nodes.name = holds.node AND nodes.state = 'active'
+      WHERE holds.id = ANY(left_holds) AND holds.state IN ('used', 'kept') AND EXISTS (SELECT 1 FROM copy_walk)
+        AND NOT EXISTS (SELECT 1 FROM records WHERE records.root_id = roots.id)
+        AND EXISTS (
+          SELECT 1 FROM copies c WHERE c.multihash = roots.multihash AND c.codec = roots.codec AND c.owner = roots.owner
+            AND c.state IN ('wanted', 'damaged'))
+      ORDER BY multihash, codec, owner, holds.id
+    LOOP
+      INSERT INTO copies AS c (multihash, codec, owner, node, state, hold_id, root_id, ends)
+        VALUES (one.multihash, one.codec, one.owner, one.name, 'have', one.id, one.root_id, 0)
+        ON CONFLICT (multihash, codec, owner, node) DO UPDATE SET state = 'have', since = clock_timestamp(),
+          hold_id = one.id, root_id = one.root_id, ends = 0, run = NULL, last_error = NULL
+        WHERE c.hold_id IS NULL;
+      IF FOUND THEN
+        PERFORM follow_copy(one.multihash, one.codec, one.owner, FALSE);
+        left_holds := array_remove(left_holds, one.id);
+      END IF;
+    END LOOP;
+    RETURN left_holds;
   END $$;
   ${trigger('records', 'INSERT', { rows: 'NEW TABLE AS changed', changed: 'changed WHERE root_id IS NOT NULL' })}
   ${trigger('records', 'DELETE', { rows: 'OLD TABLE AS changed', changed: 'changed' })}

@@ -36,6 +36,8 @@ const VOID = `
   SELECT id FROM holds WHERE node = $1 AND state = 'void' AND ${HAS_OFFERED}
     AND NOT EXISTS (SELECT 1 FROM nodes WHERE name = $1 AND ${IS_GIVEN_UP}) ORDER BY id LIMIT $2`
 const ENDS = 'SELECT id, new_end AS ends FROM holds WHERE node = $1 AND new_end IS NOT NULL ORDER BY id LIMIT $2'
+/** A subquery runs once. */
+const LEFT = 'ARRAY(SELECT unnest(holds_without_copies($1)))'
 const NEW_HOLD = `INSERT INTO holds (id, node, root_id, state) SELECT 'hold ' || nextval('hold_numbers'), ${UNLESS_ENDED}`
 /**
  * Places and releases this node's holds for the catalogue.
@@ -134,10 +136,10 @@ export class SharedHolds {
 
   /**
    * Makes holds void, drops roots without holds, and notifies the nodes of the holds. Call this method in the
-   * transaction that ends the need for the holds.
+   * transaction that ends the need for the holds. With `isCopied`, copies that no other node has made yet keep theirs.
    */
-  async void(sql: Sql, ids: readonly string[]): Promise<void> {
-    await voidHolds(sql, ids, this.node)
+  async void(sql: Sql, ids: readonly string[], isCopied = false): Promise<void> {
+    await voidHolds(sql, ids, this.node, isCopied ? LEFT : '$1')
   }
 
   /** Ends the holds of removed records in their undo period. The ledgers keep the content, but nobody may read it. */
@@ -271,10 +273,10 @@ async function voidUnused(
 }
 
 /** @param self the node of this process, which needs no notice */
-async function voidHolds(sql: Sql, ids: readonly string[], self: string): Promise<void> {
+async function voidHolds(sql: Sql, ids: readonly string[], self: string, ended = '$1'): Promise<void> {
   if (ids.length === 0) return
   const voided = await sql.all<{ rootId: number | null; node: string }>(
-    `UPDATE holds SET state = 'void' WHERE id = ANY($1) AND state <> 'void' RETURNING root_id AS "rootId", node`,
+    `UPDATE holds SET state = 'void' WHERE id = ANY(${ended}) AND state <> 'void' RETURNING root_id AS "rootId", node`,
     [ids],
   )
   await notifyOthers(sql, voided, self)

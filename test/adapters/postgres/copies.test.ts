@@ -57,6 +57,50 @@ describe('copies in a fleet', needsPostgres, () => {
     })
   })
 
+  test('last records that go at once on two nodes leave no copy', async () => {
+    await configured(TWO)
+    await withNodes(async ([here, there]) => {
+      await commit(here, [record('r1')])
+      await commit(there, [record('r2', { accountId: 'two' })])
+      await db().command('DELETE FROM copies')
+      let removing: Promise<unknown> = Promise.resolve()
+      await db().transaction(async sql => {
+        await sql.run("DELETE FROM records WHERE id = 'r1'")
+        let isOver = false
+        removing = there.records.discard('r2').finally(() => {
+          isOver = true
+        })
+        const waiting = "pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()"
+        await expect.poll(async () => isOver || (await countOf(waiting)) > 0).toBe(true)
+      })
+      await removing
+      expect(await rows()).toEqual([])
+    })
+  })
+
+  test('a node keeps as a copy what its last record leaves', async () => {
+    await configured(TWO)
+    await withNodes(async nodes => {
+      const [here, there] = nodes
+      await commit(here, [record('r1')])
+      await commit(there, [record('r2', { accountId: 'two' }), record('r3', { accountId: 'two', expiresAt: NOW + 9 })])
+      await takeAll(nodes)
+      await db().command('DELETE FROM copies')
+      await there.records.discard('r2')
+      expect(await rows()).toEqual([])
+      await there.records.discard('r3')
+      expect(await rows()).toEqual([{ node: 'there', state: 'have', ends: null }])
+      await released(nodes)
+      expect(ledgerOf(there)).toEqual([{ until: null }])
+      const copies = await copiesOf(there)
+      while (await copies.compare());
+      expect((await rows()).map(({ state }) => state)).toEqual(['have'])
+      await here.records.discard('r1')
+      await released(nodes)
+      expect(await leftovers()).toEqual([0, 0, 0])
+    })
+  })
+
   test('a record of another cluster wants the copies of its own cluster', async () => {
     await configured({ far: { nodes: NODES, copies: 2 } })
     await withNodes(async ([here]) => {
