@@ -6,10 +6,10 @@ import { tortureRemoteNode } from './remote-node.ts'
 import { type Tortured, type TortureOptions, torture } from './torture.ts'
 
 /**
- * Runs a torture test: `npm run --silent torture -- --rounds N --seed S [--minutes M] [--fleet] [--cluster [KIND]]
- * [--postgres]`.
+ * Runs a torture test: `npm run --silent torture -- --rounds N --seed S [--minutes M] [--fleet [--nodes N] [--copies N]]
+ * [--cluster [KIND]] [--postgres]`.
  *
- * `--fleet` runs three nodes on one PostgreSQL.
+ * `--fleet` runs three nodes on one PostgreSQL, or up to five, which keep one copy of each content or more.
  *
  * `--cluster` has the clusters kept by another node (`holdfast`), a Kubo (`kubo`) or an IPFS Cluster (`ipfs-cluster`).
  * `--postgres` puts the catalogue into PostgreSQL.
@@ -26,6 +26,8 @@ const { values } = parseArgs({
     seed: { type: 'string' },
     minutes: { type: 'string' },
     fleet: { type: 'boolean', default: false },
+    nodes: { type: 'string', default: '3' },
+    copies: { type: 'string', default: '1' },
     cluster: { type: 'string' },
     postgres: { type: 'boolean', default: false },
   },
@@ -46,7 +48,7 @@ console.log(`${rounds} rounds, ${acknowledged} acknowledged requests, nothing lo
 
 function tortureOf(): (options: TortureOptions) => Promise<Tortured> {
   const { fleet, cluster, postgres } = values
-  if (fleet) return tortureFleet
+  if (fleet) return options => tortureFleet(options, { nodes: Number(values.nodes), copies: Number(values.copies) })
   if (cluster === undefined) return torture
   if (cluster === 'holdfast') return tortureRemoteNode
   const open = openPlace(cluster)

@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type pg from 'pg'
 import type { Draws } from '../../support/draws.ts'
-import { type Meanwhile, retireAndReplace, wipeAndForget } from './membership.ts'
-import { IDS, type Id, type TorturedFleet } from './tortured-fleet.ts'
+import { leaveForLong, type Meanwhile, retireAndReplace, shuffled, wipeAndForget } from './membership.ts'
+import type { Id, TorturedFleet } from './tortured-fleet.ts'
 
 type Strike = (fleet: TorturedFleet, draws: Draws) => Promise<void>
 
@@ -51,13 +51,30 @@ const FAILURES = {
       await Promise.all(taken.map(client => client.end()))
     }
   },
-  'kill all': killed(...IDS),
+  'kill all': async (fleet, draws) => killed(...fleet.ids)(fleet, draws),
+  'kill two nodes': async (fleet, draws) => {
+    const [one, other] = shuffled(fleet, draws)
+    await killed(one, other)(fleet, draws)
+  },
+  'cut a node off': async (fleet, draws) => {
+    const [id] = shuffled(fleet, draws)
+    await fleet.link(id).refuse()
+    await away(draws)
+    await fleet.link(id).accept()
+  },
+  'lose the answers of two nodes': async (fleet, draws) => {
+    const [one, other] = shuffled(fleet, draws)
+    for (const id of [one, other]) fleet.link(id).drop()
+    await away(draws)
+    for (const id of [one, other]) fleet.link(id).pass()
+  },
 } as const satisfies Record<string, Strike>
 
 /** Changes of the nodes, with several restarts. */
 const CHANGES = {
   'wipe a node and forget it': withFailure(wipeAndForget),
   'retire a node': withFailure(retireAndReplace),
+  'leave for long': withFailure(leaveForLong),
 } as const satisfies Record<string, Strike>
 
 /** Each is the blow of a round in turn, so that a few rounds cover all. */

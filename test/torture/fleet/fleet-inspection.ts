@@ -2,11 +2,22 @@ import assert from 'node:assert/strict'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { EMPTY, storeSizes } from '../../support/store-inspection.ts'
 import { findStrays, removeAll } from '../inspection.ts'
-import { IDS, type TorturedFleet } from './tortured-fleet.ts'
+import { checkCopies } from './copy-places.ts'
+import type { TorturedFleet } from './tortured-fleet.ts'
 
 /** Collections after which everything removed must be gone. */
 const COLLECTIONS = 200
-const TABLES = ['records', 'holds', 'roots', 'root_files', 'roots_gone', 'fetches', 'removals', 'placements'] as const
+const TABLES = [
+  'records',
+  'holds',
+  'roots',
+  'root_files',
+  'roots_gone',
+  'fetches',
+  'removals',
+  'placements',
+  'copies',
+] as const
 /** Rows of nodes that have ended, and work that has not. */
 const LEFT_OVER = `
   SELECT 'hold ' || h.id AS what FROM holds h JOIN nodes n ON n.name = h.node WHERE n.state <> 'active'
@@ -14,6 +25,7 @@ const LEFT_OVER = `
   UNION ALL SELECT 'placement ' || p.id FROM placements p JOIN nodes n ON n.number = p.backend_id / 65536
     WHERE n.state <> 'active'
   UNION ALL SELECT 'fetch ' || f.id FROM fetches f JOIN nodes n ON n.name = f.node WHERE n.state <> 'active'
+  UNION ALL SELECT 'copy ' || c.id FROM copies c JOIN nodes n ON n.name = c.node WHERE n.state <> 'active'
   UNION ALL SELECT 'node ' || id FROM nodes WHERE state IN ('retiring', 'forgetting')
   UNION ALL SELECT 'offer of ' || node FROM offers`
 
@@ -24,7 +36,7 @@ const LEFT_OVER = `
 export async function inspectNodes(fleet: TorturedFleet): Promise<void> {
   // Interrupted uploads count as abandoned after an hour.
   await fleet.ask("UPDATE holds SET placed_at = placed_at - INTERVAL '1 hour' WHERE state = 'placing'")
-  for (const id of IDS) {
+  for (const id of fleet.ids) {
     const { client } = fleet.node(id)
     const looked = await client.json<{ found: Record<string, number> }>('POST', '/admin/v1/reconcile', { dryRun: true })
     const { 'hold-unwanted': _, 'root-unwanted': __, 'file-unknown': ___, ...wrong } = looked.json.found
@@ -33,20 +45,22 @@ export async function inspectNodes(fleet: TorturedFleet): Promise<void> {
     const verified = await client.json<{ damaged: unknown[] }>('POST', '/admin/v1/verify')
     assert.deepEqual([verified.status, verified.json.damaged], [200, []], `node ${id}: blocks are damaged`)
   }
-  for (const id of IDS) {
+  for (const id of fleet.ids) {
     const { client } = fleet.node(id)
     const again = await client.json<{ found: object }>('POST', '/admin/v1/reconcile', { dryRun: true })
     assert.deepEqual(again.json.found, {}, `node ${id}: a difference is left after the repair`)
     await findStrays(fleet.node(id), fleet.directory(id))
   }
   await inspectDatabase(fleet)
+  if (fleet.copies > 1) await checkCopies(fleet)
 }
 
-/** Checks that each hold has a record or a fetch, and that the usage of each account is exact. */
+/** Checks that each hold has a record, a copy or a fetch, and that the usage of each account is exact. */
 async function inspectDatabase(fleet: TorturedFleet): Promise<void> {
   const left = await fleet.ask<{ count: string }>(
     `SELECT COUNT(*) AS count FROM holds h WHERE state <> 'used'
-       OR NOT EXISTS (SELECT 1 FROM records r WHERE r.hold_id = h.id) AND NOT EXISTS (SELECT 1 FROM fetches f WHERE f.hold_id = h.id)`,
+       OR NOT EXISTS (SELECT 1 FROM records r WHERE r.hold_id = h.id) AND NOT EXISTS (SELECT 1 FROM fetches f WHERE f.hold_id = h.id)
+       AND NOT EXISTS (SELECT 1 FROM copies c WHERE c.hold_id = h.id)`,
   )
   assert.equal(left[0]?.count, '0', 'holds are left that no record uses')
   assert.deepEqual(await fleet.ask(LEFT_OVER), [], 'something of a node that has ended is left')
@@ -63,7 +77,7 @@ async function inspectDatabase(fleet: TorturedFleet): Promise<void> {
 /** Removes all records through one node and checks that nothing is left on any. */
 export async function checkEmptied(fleet: TorturedFleet): Promise<void> {
   for (const tenant of fleet.tenants) await removeAll(fleet.clientOf(tenant))
-  for (const id of IDS) {
+  for (const id of fleet.ids) {
     for (let i = 0; i < COLLECTIONS; i++) {
       await fleet.node(id).client.json('POST', '/admin/v1/gc', { graceSeconds: 0 })
       const { blocks, roots } = await storeSizes(fleet.directory(id))

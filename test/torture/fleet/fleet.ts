@@ -10,31 +10,32 @@ import type { Tortured, TortureOptions } from '../torture.ts'
 import { ALL_BLOWS, BLOWS, type Blow, isLong, SET_BACK } from './blows.ts'
 import { checkEmptied, inspectNodes } from './fleet-inspection.ts'
 import { settleLoss } from './lost-records.ts'
-import { IDS, type Id, type Tenant, TorturedFleet } from './tortured-fleet.ts'
+import { type FleetSize, type Id, type Tenant, TorturedFleet } from './tortured-fleet.ts'
 
 /** A failure strikes after at most this many answers and a delay of at most `LATER_MS`. The load goes on afterwards. */
 const MOST_ANSWERS = 25
 const LATER_MS = 60
 const ANSWERS_AFTER = 8
-/** Concurrent clients of each account. */
-const CLIENTS = IDS.length * WORKERS
 /** Longest load after a failure. */
 const AFTER_MS = 5_000
 /** Pause of each client after a step, while nodes leave and join. */
 const PAUSE_MS = 100
 
 /**
- * Loads three nodes on one database with requests for the cluster of each node and of its neighbour. It kills nodes or
+ * Loads nodes on one database with requests for the cluster of each node and of its neighbour. It kills nodes or
  * the database, suspends a node past its leases, and so on, under load. It inspects all nodes after each round.
  *
  * @throws AssertionError for the first broken promise
  */
-export async function tortureFleet({ rounds, seed, minutes, progress = () => {} }: TortureOptions): Promise<Tortured> {
+export async function tortureFleet(
+  { rounds, seed, minutes, progress = () => {} }: TortureOptions,
+  size: FleetSize = { nodes: 3, copies: 1 },
+): Promise<Tortured> {
   const home = await mkdtemp(join(tmpdir(), 'holdfast-torture-fleet-'))
   const latest = minutes === undefined ? Number.POSITIVE_INFINITY : now() + minutes * 60_000
   const draws = new Draws(seed)
   const done: Tortured = { rounds: 0, acknowledged: 0 }
-  const fleet = await TorturedFleet.open(home)
+  const fleet = await TorturedFleet.open(home, size)
   try {
     const first = draws.below(ALL_BLOWS.length)
     for (let round = 0; round < rounds && now() < latest; round++) {
@@ -49,7 +50,7 @@ export async function tortureFleet({ rounds, seed, minutes, progress = () => {} 
       const at = now() + 2
       const listed = new Map<Tenant, ReadonlySet<string>>()
       for (const tenant of fleet.tenants) {
-        listed.set(tenant, await inspectAccount(fleet.clientOf(tenant), tenant.log, at, CLIENTS))
+        listed.set(tenant, await inspectAccount(fleet.clientOf(tenant), tenant.log, at, clientsOf(fleet)))
       }
       await inspectNodes(fleet)
       for (const [{ log }, cids] of listed) log.settle(cids)
@@ -62,6 +63,11 @@ export async function tortureFleet({ rounds, seed, minutes, progress = () => {} 
     await fleet.close()
     await rm(home, { recursive: true, force: true })
   }
+}
+
+/** Returns the number of concurrent clients of each account. */
+function clientsOf({ ids }: TorturedFleet): number {
+  return ids.length * WORKERS
 }
 
 function acknowledged(fleet: TorturedFleet): number {
@@ -88,7 +94,7 @@ async function runRound({ fleet, blow }: Struck, draws: Draws, round: number): P
   const setBack = await fleet.postgres.snapshot()
   const from = now()
   // New clients keep the earlier content: the restored records of removed content have none.
-  const first = (round + 1) * 2 * CLIENTS
+  const first = (round + 1) * 2 * clientsOf(fleet)
   await underLoad({ fleet, label, first, pauseMs }, draws, async () => undefined)
   await setBack()
   for (const { log } of fleet.tenants) log.undo(from, now())
@@ -113,13 +119,13 @@ async function underLoad(
 ): Promise<void> {
   const [owner, guest] = fleet.tenants
   // Through each node the owner stores in its cluster, and the guest in that of its neighbour, partly the same content.
-  const loads = IDS.flatMap((through, i) => {
+  const loads = fleet.ids.flatMap((through, i) => {
     const common = `${label} common ${i}`
     const load = (tenant: Tenant, cluster: Id): Load => {
       const extras = { common, theirs: [], isGuest: tenant === guest, first: first + i * WORKERS, pauseMs }
       return new Load(fleet.clientOf(tenant, through, cluster), tenant.log, false, true, extras)
     }
-    return [load(owner, through), load(guest, IDS[(i + 1) % IDS.length] ?? through)]
+    return [load(owner, through), load(guest, fleet.ids[(i + 1) % fleet.ids.length] ?? through)]
   })
   const answered = (each: number) => Promise.race(loads.map(load => load.answered(each)))
   try {

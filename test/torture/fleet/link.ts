@@ -15,7 +15,7 @@ export class Link {
     this.#server = server
     this.#target = target
     this.port = (server.address() as AddressInfo).port
-    server.on('connection', socket => this.#pass(socket))
+    server.on('connection', socket => this.#connect(socket))
   }
 
   /** The caller ends it with {@link refuse}. */
@@ -42,6 +42,22 @@ export class Link {
     await once(this.#server.listen(this.port, '127.0.0.1'), 'listening')
   }
 
+  /** Loses all answers from now on, as a network that drops packets. {@link pass} ends it. */
+  drop(): void {
+    this.#isHeld = true
+  }
+
+  /** Passes everything on again, over new connections. */
+  pass(): void {
+    for (const socket of this.#sockets) socket.destroy()
+    this.#isHeld = false
+  }
+
+  /** Ends the link, which may refuse connections already. */
+  async close(): Promise<void> {
+    if (this.#server.listening) await this.refuse()
+  }
+
   /** Passes nothing on from the next answer on. Resolves with that answer. */
   hold(): Promise<void> {
     return new Promise(resolve => {
@@ -49,7 +65,7 @@ export class Link {
     })
   }
 
-  #pass(from: Socket): void {
+  #connect(from: Socket): void {
     const to = connect(this.#target, '127.0.0.1')
     for (const [one, other] of [
       [from, to],

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { until, untilNone } from '../clusters/until.ts'
+import { settleCopies } from './copy-places.ts'
 import type { TorturedFleet } from './tortured-fleet.ts'
 
 interface LostRecord {
@@ -14,12 +15,13 @@ const WAITING = "SELECT cid FROM records WHERE status IN ('queued', 'pinning') L
 const FAILED = "SELECT cid, status_reason AS reason FROM records WHERE status = 'failed' AND lost_with IS NULL"
 
 /**
- * Checks that only content on the disk of a wiped node is lost, and only if no other node has it. Removes the lost
+ * Waits for all work. Checks that only content on the disk of a wiped node is lost, and only if no other node has it. Removes the lost
  * records. Returns a text about them for the progress.
  */
 export async function settleLoss(fleet: TorturedFleet): Promise<string> {
   await untilNone('all offers are taken', async () => (await fleet.ask('SELECT 1 FROM offers')).length)
   await until('no record waits for its content', async () => (await fleet.ask(WAITING)).length === 0)
+  if (fleet.copies > 1) await settleCopies(fleet)
   assert.deepEqual(await fleet.ask(FAILED), [], 'records have failed for another reason than a lost node')
   const { client } = fleet.node('a')
   const { json } = await client.json<{ records: LostRecord[]; next: string | null }>('GET', '/admin/v1/lost?limit=1000')

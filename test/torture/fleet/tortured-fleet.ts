@@ -7,13 +7,14 @@ import { startPostgres, type TestPostgres } from '../../support/postgres-server.
 import { AccountLog } from '../account-log.ts'
 import type { Client } from '../client.ts'
 import { TortureServer } from '../torture-server.ts'
+import { Link } from './link.ts'
 
 /** Places of nodes. A place keeps its port, and gets another node if its node was lost or has retired. */
-export const IDS = ['a', 'b', 'c'] as const
+const IDS = ['a', 'b', 'c', 'd', 'e'] as const
 export type Id = (typeof IDS)[number]
 
 /** Difference between each node's clock and the database's, in ms. Two nodes differ by two seconds. */
-const CLOCKS: Readonly<Record<Id, number>> = { a: 0, b: 1_000, c: -1_000 }
+const CLOCKS: Readonly<Record<Id, number>> = { a: 0, b: 1_000, c: -1_000, d: 500, e: -500 }
 /** Difference between the clocks of a node and the test, and some time for the removal of expired records. */
 const SKEW_MS = 2_000
 
@@ -27,10 +28,18 @@ export interface Tenant {
   log: AccountLog
 }
 
+/** The nodes of a fleet, and how many of them keep each content. */
+export interface FleetSize {
+  nodes: number
+  copies: number
+}
+
 const GUEST = { email: 'guest@example.org', key: 'torture-of-the-second-account-0123456789' }
 
 interface Place {
   port: number
+  /** The way from other nodes. */
+  link: Link
   /** Id of its node. */
   node: string
   /** Number of nodes that it has had. */
@@ -38,12 +47,14 @@ interface Place {
   server: TortureServer | null
 }
 
-/** Three nodes on one database, in their own processes with fixed ports. Each keeps a cluster. */
+/** Nodes on one database, in their own processes with fixed ports. Each keeps a cluster, perhaps with copies on others. */
 export class TorturedFleet {
   readonly #home: string
   readonly #places: ReadonlyMap<Id, Place>
   /** Place whose node keeps the cluster of a place, in the configuration of the next start. */
-  readonly #homes = new Map<Id, Id>(IDS.map(id => [id, id]))
+  readonly #homes: Map<Id, Id>
+  readonly ids: readonly Id[]
+  readonly copies: number
   readonly #url: string
   readonly postgres: TestPostgres
   /** The owner, and a guest. */
@@ -52,21 +63,32 @@ export class TorturedFleet {
     { id: '', key: GUEST.key, log: new AccountLog(SKEW_MS) },
   ]
 
-  private constructor(home: string, postgres: TestPostgres, url: string, places: ReadonlyMap<Id, Place>) {
+  private constructor(
+    home: string,
+    { postgres, url }: { postgres: TestPostgres; url: string },
+    places: ReadonlyMap<Id, Place>,
+    copies: number,
+  ) {
     this.#home = home
     this.postgres = postgres
     this.#url = url
     this.#places = places
+    this.ids = [...places.keys()]
+    this.#homes = new Map(this.ids.map(id => [id, id]))
+    this.copies = copies
   }
 
   /** Starts the database and all nodes. The caller stops them with {@link close}. */
-  static async open(home: string): Promise<TorturedFleet> {
+  static async open(home: string, { nodes, copies }: FleetSize): Promise<TorturedFleet> {
     const postgres = await startPostgres()
     const places = new Map<Id, Place>()
-    for (const id of IDS) places.set(id, { port: await fixedPort(), node: id, nodes: 1, server: null })
-    const fleet = new TorturedFleet(home, postgres, await postgres.fresh(), places)
+    for (const id of IDS.slice(0, nodes)) {
+      const port = await fixedPort()
+      places.set(id, { port, link: await Link.open(port), node: id, nodes: 1, server: null })
+    }
+    const fleet = new TorturedFleet(home, { postgres, url: await postgres.fresh() }, places, copies)
     try {
-      const [first, ...others] = IDS
+      const [first = 'a', ...others] = fleet.ids
       await fleet.start(first)
       const accounts = await fleet.ask<{ id: string }>("SELECT id FROM accounts ORDER BY role = 'owner' DESC")
       for (const [i, tenant] of fleet.tenants.entries()) tenant.id = accounts[i]?.id ?? ''
@@ -88,6 +110,11 @@ export class TorturedFleet {
     return this.#place(id).node
   }
 
+  /** Returns the way from other nodes to the node at a place. */
+  link(id: Id): Link {
+    return this.#place(id).link
+  }
+
   node(id: Id): TortureServer {
     const { server } = this.#place(id)
     assert.ok(server, `node ${id} is away`)
@@ -101,11 +128,10 @@ export class TorturedFleet {
 
   async start(id: Id): Promise<void> {
     const place = this.#place(id)
-    const homeOf = (other: Id): string => this.nameOf(this.#homes.get(other) ?? other)
     const options = {
       database: this.#url,
-      node: { id: place.node, url: `http://127.0.0.1:${place.port}` },
-      clusters: IDS.map(other => ({ ...cluster, id: clusterOf(other), node: homeOf(other) })),
+      node: { id: place.node, url: place.link.url, expected: this.ids.map(other => this.nameOf(other)) },
+      clusters: this.ids.map(other => ({ ...cluster, id: clusterOf(other), ...this.#keepersOf(other) })),
       defaultCluster: clusterOf('a'),
       network: { enabled: false },
     }
@@ -115,7 +141,7 @@ export class TorturedFleet {
   }
 
   async startAll(): Promise<void> {
-    for (const id of IDS) if (this.#place(id).server === null) await this.start(id)
+    for (const id of this.ids) if (this.#place(id).server === null) await this.start(id)
   }
 
   async kill(id: Id): Promise<void> {
@@ -146,7 +172,7 @@ export class TorturedFleet {
     await rm(this.directory(id), { recursive: true })
     place.nodes++
     if (!keepsId) place.node = `${id}${place.nodes}`
-    await this.#makeDirectory(id, IDS.find(other => other !== id) ?? id)
+    await this.#makeDirectory(id, this.ids.find(other => other !== id) ?? id)
   }
 
   /** Runs a statement on the database. */
@@ -169,8 +195,19 @@ export class TorturedFleet {
   }
 
   async close(): Promise<void> {
-    for (const id of IDS) await this.kill(id)
+    for (const id of this.ids) {
+      await this.kill(id)
+      await this.link(id).close()
+    }
     await this.postgres.stop()
+  }
+
+  /** Returns the node that keeps the cluster of a place, or the nodes and copies. A node that retires is none of them. */
+  #keepersOf(id: Id) {
+    const home = this.#homes.get(id) ?? id
+    if (this.copies === 1) return { node: this.nameOf(home) }
+    const others = this.ids.filter(other => other !== home && this.#homes.get(other) === other)
+    return { nodes: [home, ...others].map(other => this.nameOf(other)), copies: this.copies }
   }
 
   #place(id: Id): Place {
