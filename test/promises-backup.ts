@@ -11,10 +11,10 @@ const ownership = 'test/backup/ownership.test.ts'
 export const backupPromises: readonly KeptPromise[] = [
   {
     promise: 'an aborted backup waits for no rate',
-    file: 'src/backup/pace.ts',
-    find: '): Promise<void> {\n    signal?.throwIfAborted()\n',
-    replace: '): Promise<void> {\n',
-    test: { file: 'test/backup/pace.test.ts', name: 'a rate ends at an abort' },
+    file: 'src/concurrency/pace.ts',
+    find: '    signal.throwIfAborted()\n    const now',
+    replace: '    const now',
+    test: { file: 'test/concurrency/pace.test.ts', name: 'a rate ends at an abort' },
   },
   {
     promise: 'the kept copy is remade as long as the database has the old schema',
@@ -140,7 +140,10 @@ export const backupPromises: readonly KeptPromise[] = [
     file: 'src/storage/rehearse-upgrade.ts',
     find: 'UNCHANGED : migrate(copy)',
     replace: 'UNCHANGED : migrate(file)',
-    test: { file: 'test/storage/mature-directories.test.ts', name: 'is left alone by a rehearsal, which tells the change' },
+    test: {
+      file: 'test/storage/mature-directories.test.ts',
+      name: 'is left alone by a rehearsal, which tells the change',
+    },
   },
   {
     promise: 'a backup replaces only a database that a manifest or a journal names',

@@ -1,6 +1,7 @@
 import type { Stats } from 'node:fs'
 import { link, mkdir, open, readdir, rm, stat, utimes } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
+import type { Pace } from '../concurrency/pace.ts'
 import { nextTurn, turnSpent } from '../concurrency/turns.ts'
 import { BlockFiles } from '../content/block-files.ts'
 import { nodeFileSystem, OWNERS_DIRECTORY } from '../disk/node-file-system.ts'
@@ -9,7 +10,6 @@ import { matches } from '../ipld/block-hash.ts'
 import { CODEC, cidOf } from '../ipld/cid.ts'
 import type { StoredBlock } from '../ledger/blocks.ts'
 import type { CopiedLedger } from '../ledger/copied-ledger.ts'
-import type { Pace } from './pace.ts'
 
 export interface CopiedBlocks {
   blocks: number

@@ -1,4 +1,5 @@
 import { join, resolve } from 'node:path'
+import { Pace } from '../concurrency/pace.ts'
 import { nextTurn, turnSpent } from '../concurrency/turns.ts'
 import { CHECK_BACKUP } from '../config/option-names.ts'
 import { BlockFiles } from '../content/block-files.ts'
@@ -15,7 +16,6 @@ import { lockDirectory } from '../storage/directory-lock.ts'
 import { storeIn } from './block-copies.ts'
 import { keyDirectory, keyProblems, repairKeys } from './key-directory.ts'
 import { type AnyManifest, manifestPath, measure, NO_MANIFEST, readManifest, unusable } from './manifest.ts'
-import { Pace } from './pace.ts'
 
 /** Options for checking a backup. */
 export interface CheckBackupOptions {

@@ -4,9 +4,9 @@ import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import Type, { type Static } from 'typebox'
 import { Value } from 'typebox/value'
+import type { Pace } from '../concurrency/pace.ts'
 import { HoldfastError } from '../domain/errors.ts'
 import { fileErrorCode } from '../domain/file-system.ts'
-import type { Pace } from './pace.ts'
 
 /**
  * A backup writes the manifest last. Until then the directory contains no backup, or the previous backup is still the

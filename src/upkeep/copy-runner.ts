@@ -1,5 +1,6 @@
 import type { Copies, CopyPlace, DueCopy } from '../catalogue/copies.ts'
 import type { StagingBackend } from '../clusters/staging-backend.ts'
+import { Pace } from '../concurrency/pace.ts'
 import { type Settling, unsettled, WokenWork, warned } from '../concurrency/woken-work.ts'
 import type { BlockSource } from '../content/block-source.ts'
 import type { Clock } from '../domain/clock.ts'
@@ -7,7 +8,6 @@ import { HoldfastError, isHoldfastError } from '../domain/errors.ts'
 import type { Logger } from '../domain/logger.ts'
 import { cidOf } from '../ipld/cid.ts'
 import { type Attempt, type JobKind, JobRunner } from '../jobs/job-runner.ts'
-import { RepairPace } from './repair-pace.ts'
 import { takeDag } from './taken-dag.ts'
 
 export interface CopyRunnerParts {
@@ -67,16 +67,16 @@ export class CopyRunner implements Settling {
       read: async () => isFull(),
     }
     this.#fresh = new JobRunner(jobsOf(parts, fresh), { clock, logger })
-    const contents = new RepairPace(rates.contentsPerSecond, clock)
-    const bytes = new RepairPace(rates.bytesPerSecond, clock)
+    const contents = new Pace(rates.contentsPerSecond, clock)
+    const bytes = new Pace(rates.bytesPerSecond, clock)
     const repairs: Lane = {
       isFresh: false,
       // Copies of new content go first.
       isFull: () => isFull() || this.#fresh.attempts.length >= AT_ONCE,
       atOnce: REPAIRS_AT_ONCE,
-      begin: signal => contents.take(1, signal),
+      begin: signal => contents.spend(1, signal),
       read: async (count, signal) => {
-        await bytes.take(count, signal)
+        await bytes.spend(count, signal)
         return isFull()
       },
     }

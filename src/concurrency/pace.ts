@@ -1,0 +1,36 @@
+import { type Clock, keepAlive } from '../domain/clock.ts'
+import { pause } from './pause.ts'
+
+/** Time without work of which the rate is saved up, in ms. */
+const AHEAD_MS = 1_000
+
+/** Spreads amounts over time, such as bytes. */
+export class Pace {
+  readonly #perMs: number
+  readonly #clock: Clock
+  /** Time at which the rate allows all amounts counted so far, in ms since the epoch. */
+  #paidAt: number
+
+  constructor(perSecond: number, clock: Clock) {
+    this.#perMs = perSecond / 1_000
+    this.#clock = clock
+    this.#paidAt = clock.now() - AHEAD_MS
+  }
+
+  /** Counts `amount`, and waits until it is within the rate. @throws the reason of the signal */
+  async spend(amount: number, signal: AbortSignal = new AbortController().signal): Promise<void> {
+    signal.throwIfAborted()
+    const now = this.#clock.now()
+    this.#paidAt = Math.max(this.#paidAt, now - AHEAD_MS) + amount / this.#perMs
+    // If the clock was set back, limit the wait, so that the work does not stall.
+    this.#paidAt = Math.min(this.#paidAt, now + AHEAD_MS + amount / this.#perMs)
+    if (this.#paidAt <= now) return
+    // A timer of the clock does not keep the process alive, but this work must finish.
+    const release = keepAlive()
+    try {
+      await pause(this.#clock, this.#paidAt - now, signal)
+    } finally {
+      release()
+    }
+  }
+}
