@@ -45,9 +45,9 @@ export class MovedCopies {
   readonly #sql: Sql
   /** The last copy that the unfinished promotion has seen. */
   #promoted = 0
-  /** Copies that were taken, and may be promoted. */
+  /** Copies that were taken, and are not settled yet. */
   readonly #taken: number[] = []
-  #promoting: Promise<unknown> = Promise.resolve()
+  #settling: Promise<unknown> = Promise.resolve()
 
   constructor(parts: ContentParts) {
     this.#parts = parts
@@ -92,15 +92,20 @@ export class MovedCopies {
     return lost.length > 0
   }
 
-  /** Promotes all copies that were taken while the last promotion ran. */
-  promoteTaken(id: number): Promise<unknown> {
+  /**
+   * Promotes a copy that was taken, stores the end of its hold in the ledger, and releases void holds. Copies that were
+   * taken while the last call ran share the statements.
+   */
+  settleTaken(id: number): Promise<unknown> {
     this.#taken.push(id)
-    const promote = async (): Promise<void> => {
+    const settle = async (): Promise<void> => {
       const some = this.#taken.splice(0)
-      if (some.length > 0) await this.#promote(PROMOTED_TAKEN, some)
+      if (some.length === 0) return
+      await this.#promote(PROMOTED_TAKEN, some)
+      await this.#parts.holds.releaseVoid()
     }
-    this.#promoting = this.#promoting.then(promote, promote)
-    return this.#promoting
+    this.#settling = this.#settling.then(settle, settle)
+    return this.#settling
   }
 
   get #node(): string {

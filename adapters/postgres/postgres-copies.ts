@@ -199,8 +199,9 @@ export class PostgresCopies implements Copies {
     // Nobody can read the content before the catalogue gives the hold another end.
     const [hold] = await holds.place([{ backendId, stagedRootId: isBack ? null : stagedRootId, dag, ends: 0 }])
     if (hold == null) return false
+    let isTaken = false
     try {
-      const isTaken = await database.transaction(async sql => {
+      isTaken = await database.transaction(async sql => {
         const known = await sql.all<LockedCopy>(LOCK_COPIES, [copy.multihash, copy.codec, copy.owner])
         const own = known.find(({ id }) => id === copy.id)
         if (own?.state !== 'wanted' && own?.state !== 'damaged') return false
@@ -210,14 +211,11 @@ export class PostgresCopies implements Copies {
         if (own.holdId !== null) await holds.void(sql, [own.holdId])
         return true
       })
-      if (isTaken) {
-        await this.#moved.promoteTaken(copy.id)
-        await holds.releaseVoid()
-      }
-      return isTaken
     } finally {
-      await holds.discard([hold.id])
+      if (!isTaken) await holds.discard([hold.id])
     }
+    if (isTaken) await this.#moved.settleTaken(copy.id)
+    return isTaken
   }
 
   async retry({ id, attempts }: DueCopy, at: number, reason: string): Promise<void> {
