@@ -134,7 +134,7 @@ async function startSubject(dir: string, database: BenchDatabase, name: string, 
     subject.nodes.push({ server, headers: {}, cid: '', others: [] })
     return subject
   }
-  subject.nodes.push(...(await startNodes(join(dir, name), url, ids)))
+  subject.nodes.push(...(await startNodes(join(dir, name), url, ids, { copies: name === 'copies-2' ? 2 : 1 })))
   const size = { files: FILES / ids.length, fileBytes: FILE_BYTES, accounts: ACCOUNTS / ids.length }
   for (const node of subject.nodes) await prepareNode(node, size)
   return subject
@@ -146,6 +146,7 @@ const SUBJECTS = [
   ['sqlite', ['a']],
   ['postgres-1', ['a']],
   ['postgres-2', ['a', 'b']],
+  ['copies-2', ['a', 'b']],
 ] as const
 
 async function run({ dir, scale, rounds, subjects: wanted, progress, signal }: RunOptions): Promise<Measurement[]> {

@@ -19,6 +19,7 @@ import { gateway } from './gateway.ts'
 import { list } from './list/list.ts'
 import { loop } from './loop.ts'
 import { memory } from './memory.ts'
+import { repair } from './repair.ts'
 import { type Row, rowsOf, tableOf } from './report.ts'
 import { comparisonOf, readSavedRun, type SavedRun, saveRun } from './saved-run.ts'
 import { scale } from './scale.ts'
@@ -58,6 +59,7 @@ const BENCHES: readonly Bench[] = [
   scale,
   cores,
   fleet,
+  repair,
   clusters,
   clientsBench,
 ]

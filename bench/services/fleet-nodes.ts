@@ -21,9 +21,21 @@ export interface Node {
   others: Array<Readonly<Record<string, string>>>
 }
 
+/** How nodes start. A start with the same directory and key goes on with their content. */
+interface Start {
+  /** Copies of the content of each cluster. */
+  copies?: number
+  key?: string
+  config?: object
+}
+
 /** @param database null for a catalogue in SQLite */
-export async function startNodes(dir: string, database: string | null, ids: readonly string[]): Promise<Node[]> {
-  const key = randomBytes(32).toString('hex')
+export async function startNodes(
+  dir: string,
+  database: string | null,
+  ids: readonly string[],
+  { copies = 1, key = randomBytes(32).toString('hex'), config: more = {} }: Start = {},
+): Promise<Node[]> {
   const nodes: Node[] = []
   for (const id of ids) {
     const port = await fixedPort(1)
@@ -31,13 +43,17 @@ export async function startNodes(dir: string, database: string | null, ids: read
     await mkdir(dataDir, { recursive: true, mode: 0o700 })
     const [first] = ids
     if (first !== undefined && id !== first) await copyFile(join(dir, first, 'data.key'), join(dataDir, 'data.key'))
-    const clusters = ids.map(node => ({ ...cluster, id: `of-${node}`, ...(ids.length === 1 ? {} : { node }) }))
-    const own = { node: { id, url: `http://127.0.0.1:${port}` } }
+    const placed = (node: string) => {
+      if (ids.length === 1) return {}
+      return copies === 1 ? { node } : { nodes: [node, ...ids.filter(other => other !== node)], copies }
+    }
+    const clusters = ids.map(node => ({ ...cluster, id: `of-${node}`, ...placed(node) }))
+    const own = { node: { id, url: `http://127.0.0.1:${port}`, ...(copies === 1 ? {} : { expected: ids }) } }
     const shared = database === null ? {} : { database, ...(ids.length === 1 ? {} : own) }
     const config = join(dir, `${id}.json`)
     await writeFile(
       config,
-      JSON.stringify({ network: { enabled: false }, clusters, defaultCluster: 'of-a', ...shared }),
+      JSON.stringify({ network: { enabled: false }, clusters, defaultCluster: 'of-a', ...shared, ...more }),
     )
     const env = { PATH: process.env.PATH, HOLDFAST_BOOTSTRAP_KEY: key, HOLDFAST_LOG_LEVEL: 'error' }
     const args = ['serve', '--port', String(port), '--data-dir', dataDir, '--config', config]

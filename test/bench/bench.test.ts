@@ -27,6 +27,7 @@ import { loop } from '../../bench/loop.ts'
 import { memory } from '../../bench/memory.ts'
 import { MultipartForm } from '../../bench/multipart-form.ts'
 import { findProgram } from '../../bench/programs.ts'
+import { repair } from '../../bench/repair.ts'
 import { median, rowsOf, tableOf } from '../../bench/report.ts'
 import { comparisonOf, readSavedRun } from '../../bench/saved-run.ts'
 import { scale } from '../../bench/scale.ts'
@@ -81,7 +82,7 @@ const LIGHT = [
   search,
 ]
 
-test.each(isHeavy ? [...LIGHT, fair, loop, background, scale, ...(hasPostgres ? [fleet] : [])] : LIGHT)(
+test.each(isHeavy ? [...LIGHT, fair, loop, background, scale, ...(hasPostgres ? [fleet, repair] : [])] : LIGHT)(
   '$name runs every subject of its targets with the same CID',
   async bench => {
     const measurements = await bench.run(tinyRun())
