@@ -9,6 +9,7 @@ const presence = (name: string) => ({ file: 'test/adapters/postgres/copy-presenc
 const runner = (name: string) => ({ file: 'test/upkeep/copy-runner.test.ts', name })
 const histories = (name: string) => ({ file: 'test/adapters/postgres/copy-histories.test.ts', name })
 const retired = (name: string) => ({ file: 'test/adapters/postgres/postgres-retirements.test.ts', name })
+const mixed = (name: string) => ({ file: 'test/adapters/fleet/mixed-copies.test.ts', name })
 const schema = 'adapters/postgres/schema-copies.ts'
 
 const promises: readonly KeptPromise[] = [
@@ -95,6 +96,27 @@ const promises: readonly KeptPromise[] = [
     find: 'if (all.includes(null) || ',
     replace: 'if (',
     test: copies('a node of the version before lets no set change'),
+  },
+  {
+    promise: 'no copy is wanted beside a process of the version before',
+    file: 'adapters/postgres/copy-sets.ts',
+    find: 'if (all.includes(null) || ',
+    replace: 'if (',
+    test: mixed('no copy is wanted before that version has gone'),
+  },
+  {
+    promise: 'deletes by a process of the version before end copies',
+    file: 'adapters/postgres/copy-sets.ts',
+    find: "'records_copies_delete', ",
+    replace: '',
+    test: mixed('that version ends copies by deletes, and frees no last one'),
+  },
+  {
+    promise: 'one copy costs an upload no further statement',
+    file: 'src/wiring/shown-copies.ts',
+    find: '    if (wanted === 1) return null\n',
+    replace: '',
+    test: { file: 'test/adapters/fleet/statement-count.test.ts', name: 'one copy costs no more statements than 0.3.0' },
   },
   {
     promise: 'an unknown node in a set refuses the start',

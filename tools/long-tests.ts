@@ -23,7 +23,10 @@ export const LONG_TESTS: Readonly<Record<string, readonly string[]>> = {
   'other programs that read everything': ['test/interop/routing.test.ts'],
   'a disk that one account fills': ['test/torture/full-disk.test.ts'],
   'plans of statements at a million rows': ['test/adapters/postgres/plans.test.ts'],
-  'nodes of an earlier version': ['test/adapters/fleet/mixed-versions.test.ts'],
+  'nodes of an earlier version': [
+    'test/adapters/fleet/mixed-copies.test.ts',
+    'test/adapters/fleet/mixed-versions.test.ts',
+  ],
   'ten thousand roots of one block': ['test/content/stale-hints.test.ts'],
   'benchmarks at a tiny size': ['test/bench/bench.test.ts', 'test/bench/clients.test.ts'],
   'browsers, beyond one pass': [
