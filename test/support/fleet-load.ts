@@ -7,8 +7,7 @@ import type { NodeProcess } from './fleet-processes.ts'
 const LARGE_BYTES = 5 * 1024 ** 2
 
 const SMALL_BYTES = 100_000
-/** A slow download takes a minute. */
-const DOWNLOAD_BYTES = 60_000_000
+/** Rate of a slow download. */
 const BYTES_PER_SECOND = 1_000_000
 
 /** Pause of a client between two requests. */
@@ -26,15 +25,25 @@ export class FleetLoad {
   readonly #url: string
   readonly #gateway: string
   readonly #clusters: readonly string[]
-  /** CIDs of the slow downloads. */
-  readonly #large: string[] = []
+  readonly #downloadSeconds: readonly number[]
+  /** The slow downloads, by the name of their answers. */
+  readonly #large: Array<{ kind: string; cid: string }> = []
   readonly #answers = new Map<string, Answers>()
   readonly #clients: Promise<void>[] = []
   #isEnding = false
   #sent = 0
 
-  /** @param node whose key the clients use */
-  constructor(node: NodeProcess, proxy: { url: string; gateway: string }, clusters: readonly string[]) {
+  /**
+   * @param node whose key the clients use
+   * @param downloadSeconds how long slow downloads take
+   */
+  constructor(
+    node: NodeProcess,
+    proxy: { url: string; gateway: string },
+    clusters: readonly string[],
+    downloadSeconds: readonly number[] = [60],
+  ) {
+    this.#downloadSeconds = downloadSeconds
     this.#node = node
     this.#url = proxy.url
     this.#gateway = proxy.gateway
@@ -54,14 +63,17 @@ export class FleetLoad {
   async startReading(): Promise<void> {
     for (const cluster of this.#clusters) {
       const small = await this.#stored(cluster, SMALL_BYTES)
-      this.#large.push(await this.#stored(cluster, DOWNLOAD_BYTES))
+      for (const seconds of this.#downloadSeconds) {
+        const kind = this.#downloadSeconds.length === 1 ? 'download' : `download of ${seconds} s`
+        this.#large.push({ kind, cid: await this.#stored(cluster, seconds * BYTES_PER_SECOND) })
+      }
       this.#repeat('read', () => this.#read(small))
     }
   }
 
   /** Begins a slow download of the content of each cluster. */
   beginDownloads(): void {
-    for (const cid of this.#large) this.#clients.push(this.#note('download', () => this.#download(cid)))
+    for (const { kind, cid } of this.#large) this.#clients.push(this.#note(kind, () => this.#download(cid)))
   }
 
   /** Resolves after so many more answers of one kind. */
