@@ -282,14 +282,14 @@ const promises: readonly KeptPromise[] = [
   {
     promise: 'repairs have a rate of contents',
     file: 'src/upkeep/copy-runner.ts',
-    find: 'begin: signal => contents.take(1, signal)',
+    find: 'begin: signal => contents.spend(1, signal)',
     replace: 'begin: async () => undefined',
     test: runner('repairs begin at the rate of contents'),
   },
   {
     promise: 'repairs have a rate of bytes',
     file: 'src/upkeep/copy-runner.ts',
-    find: '        await bytes.take(count, signal)\n',
+    find: '        await bytes.spend(count, signal)\n',
     replace: '',
     test: runner('repairs read at the rate of bytes, and new content without'),
   },

@@ -10,20 +10,23 @@ export class Pace {
   readonly #clock: Clock
   /** Time at which the rate allows all amounts counted so far, in ms since the epoch. */
   #paidAt: number
+  #seenAt: number
 
   constructor(perSecond: number, clock: Clock) {
     this.#perMs = perSecond / 1_000
     this.#clock = clock
-    this.#paidAt = clock.now() - AHEAD_MS
+    this.#seenAt = clock.now()
+    this.#paidAt = this.#seenAt - AHEAD_MS
   }
 
   /** Counts `amount`, and waits until it is within the rate. @throws the reason of the signal */
   async spend(amount: number, signal: AbortSignal = new AbortController().signal): Promise<void> {
     signal.throwIfAborted()
     const now = this.#clock.now()
-    this.#paidAt = Math.max(this.#paidAt, now - AHEAD_MS) + amount / this.#perMs
-    // If the clock was set back, limit the wait, so that the work does not stall.
-    this.#paidAt = Math.min(this.#paidAt, now + AHEAD_MS + amount / this.#perMs)
+    // If the clock was set back, the wait stays the same.
+    const setBack = Math.max(0, this.#seenAt - now)
+    this.#seenAt = now
+    this.#paidAt = Math.max(this.#paidAt - setBack, now - AHEAD_MS) + amount / this.#perMs
     if (this.#paidAt <= now) return
     // A timer of the clock does not keep the process alive, but this work must finish.
     const release = keepAlive()
