@@ -14,7 +14,7 @@ export interface Secret {
 export function SecretDialog({ secret, onClose }: { secret: Secret; onClose: () => void }) {
   const { title, what, text, hint } = secret
   return html`<${Dialog} title=${title} onClose=${onClose}>
-    <p>It is shown only once: copy it now. ${hint}</p>
+    <p>Copy this now: it is shown only once. ${hint}</p>
     <p class="secret mono" tabindex="0">${text}</p>
     <div class="buttons">
       <${CopyButton} text=${text} what=${what} label=${`Copy ${what}`} />

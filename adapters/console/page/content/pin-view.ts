@@ -52,9 +52,9 @@ export function PinView({ cid, cluster }: { cid: string; cluster: string | undef
   }, [value])
   return html`<div class="stack">
     <nav aria-label="Way back"><a href="#/content">‹ All content</a></nav>
+    ${value === undefined && html`<h1>${shortCid(cid)}</h1>`}
     <${FieldProblem} text=${error} />
     ${value && html`<${Pin} status=${value.status} records=${value.records} onChanged=${reload} />`}
-    ${value === undefined && html`<h1>${shortCid(cid)}</h1>`}
     ${value === undefined && error === null && html`<p class="empty" role="status">Loading…</p>`}
   </div>`
 }

@@ -39,9 +39,9 @@ export function ForgetNodeDialog({ node: { id, records }, onClose, onDone }: Nod
     said=${`${id} is being forgotten`} isReady=${typed === id} act=${() => client.owner.forgetNode(id, { isReplaced })}>
     <p>Only for a node whose disk is gone. Other nodes take over its ${plural(records, 'pin')}. Content that they, the
       network or another system have is fetched again. Pins of other content become failed.
-      ${/* feature: webhooks */ 'Webhooks tell their users.'}
+      ${/* feature: webhooks */ ' Webhooks tell their users.'}
     </p>
-    <p>This cannot be undone. If the disk is found again, it can join <code>--as-new</code> and give its content back.</p>
+    <p>This cannot be undone. If the disk is found again, it can join <kbd>--as-new</kbd> and give its content back.</p>
     <${InputField} label=${`Type ${id} to confirm`} value=${typed} onInput=${setTyped}
       input=${{ required: true, autocomplete: 'off', autocapitalize: 'off', spellcheck: false }} />
     <label class="check">

@@ -30,6 +30,12 @@ describe('the console’s words', () => {
     expect(wordsFor(new Error(text))).toMatch(/^The server does not answer\. Check/)
   })
 
+  test.each([
+    ['url must not lead to a private address', 'URL must not lead to a private address'],
+    ['ipAllowlist: "nonsense" is no network', '"nonsense" is no network'],
+    ['email: taken', 'Email: taken'],
+  ])('%s names no field of the API', (text, words) => expect(wordsFor(new Error(text))).toBe(words))
+
   test('ages and durations', () => {
     const now = Date.parse('2030-01-01T00:00:00Z')
     expect(formatAge('2030-01-01T00:00:00.500Z', now)).toBe('just now')
