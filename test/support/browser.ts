@@ -13,11 +13,14 @@ const executable = [
 export const inBrowser = needs(executable !== undefined, 'there is no Chromium, and CHROMIUM names none')
 
 /** Starts a headless Chromium. The caller closes it. */
-export function launchBrowser({ hasBackForwardCache = false } = {}): Promise<Browser> {
+export async function launchBrowser({ hasBackForwardCache = false } = {}): Promise<Browser> {
   // Chromium refuses to start its sandbox as root, the usual user in containers.
   const args = process.getuid?.() === 0 ? ['--no-sandbox'] : []
   // Chromium opens only files whose names the locale can encode.
   const env = { ...process.env, LC_ALL: 'C.UTF-8' }
   const ignoreDefaultArgs = hasBackForwardCache ? ['--disable-back-forward-cache'] : []
-  return chromium.launch({ env, executablePath: executable ?? '', args, ignoreDefaultArgs })
+  const browser = await chromium.launch({ env, executablePath: executable ?? '', args, ignoreDefaultArgs })
+  // Less than the time of a test, so that the browser says what it waits for; more than a busy machine needs.
+  browser.on('context', context => context.setDefaultTimeout(80_000))
+  return browser
 }
