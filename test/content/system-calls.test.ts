@@ -47,7 +47,7 @@ function told(call: string, dataDir: string): string {
 }
 
 describe('system calls of a write', needs(canTrace, 'there is no strace, or it may not trace'), () => {
-  test('are in the order that survives a power cut', { timeout: 60_000 }, async () => {
+  test('are in the order that survives a power cut', async () => {
     await withTempDir(async dir => {
       const dataDir = join(dir, 'data')
       const calls = await callsOf(dir, dataDir)
@@ -75,7 +75,7 @@ describe('system calls of a write', needs(canTrace, 'there is no strace, or it m
     })
   })
 
-  test('keep the old database on the disk before a migration', { timeout: 60_000 }, async () => {
+  test('keep the old database on the disk before a migration', async () => {
     await withTempDir(async dir => {
       const dataDir = join(dir, 'data')
       await mkdir(dataDir)

@@ -25,13 +25,13 @@ async function run(...args: string[]): Promise<string> {
   return stdout
 }
 
-test('an SSR bundle of Vite runs with the configuration of the page', { timeout: 90_000 }, async () => {
+test('an SSR bundle of Vite runs with the configuration of the page', async () => {
   await run(join(ROOT, 'node_modules/vite/bin/vite.js'), 'build')
   expect(await readFile(join(dir, 'out/app.js'), 'utf8')).toContain('from "holdfast"')
   expect(await run('out/app.js')).toBe('pinned\n')
 })
 
-test('a bundle of Rolldown runs with the package outside', { timeout: 90_000 }, async () => {
+test('a bundle of Rolldown runs with the package outside', async () => {
   const bundle = await rolldown({ input: join(dir, 'app.js'), external: [/^holdfast(\/|$)/], platform: 'node' })
   await bundle.write({ file: join(dir, 'rolled/app.js') })
   await bundle.close()

@@ -70,13 +70,13 @@ describe('docs/reference/embedding.md', () => {
     expect([...blocks.keys()].toSorted()).toEqual(['engine.js', ...SERVED, ...Object.keys(SCRIPTS)].toSorted())
   })
 
-  test.each(SERVED)('%s serves the engine, and the app beside it', { timeout: 60_000 }, async name => {
+  test.each(SERVED)('%s serves the engine, and the app beside it', async name => {
     await writeFile(join(dir, 'visitor.js'), VISITOR.replace('RECIPE', name))
     const app = name === 'route.js' ? [] : ['the app']
     expect(JSON.parse(await run('visitor.js'))).toEqual([201, 'a file', 404, ...app])
   })
 
-  test.each(Object.entries(SCRIPTS))('%s prints what the page says', { timeout: 60_000 }, async (name, output) => {
+  test.each(Object.entries(SCRIPTS))('%s prints what the page says', async (name, output) => {
     expect(await run(name)).toMatch(output)
   })
 })

@@ -35,7 +35,7 @@ describe('docs/reference/routes.md', () => {
     expect(routes.filter(route => !shown.includes(route) && !FOR_BROWSERS.includes(route))).toEqual([])
   })
 
-  test('shows the answers that an engine gives (if not: npm run docs)', { timeout: 90_000 }, async () => {
+  test('shows the answers that an engine gives (if not: npm run docs)', async () => {
     const page = await routePage()
     expect(bones(readFileSync(PAGE, 'utf8'))).toBe(bones(page))
     expect(page).toMatch(/^201\n\{\n {2}"cid": "bafk/m)

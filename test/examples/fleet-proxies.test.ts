@@ -9,7 +9,7 @@ import { needs } from '../support/needs.ts'
 import { hasPostgres, type SharedPostgres, sharedPostgres } from '../support/postgres-server.ts'
 
 /** On a busy machine a check of a proxy may fail, so a request may need another attempt. */
-const PATIENCE = { timeout: 30_000 }
+const PATIENCE = { timeout: 80_000 }
 const REQUESTS = 6
 
 const hasAny = hasPostgres && PROXIES.some(hasProxy)

@@ -111,7 +111,7 @@ async function openPage(dir: string, front: TlsFront, cid: string): Promise<stri
   const html = `<main></main><script type="module">import { show } from '/page.js'
     await show('${cid}', document.querySelector('main'))</script>`
   return withPage(file, html, async page => {
-    await page.locator('main:not(:empty)').waitFor({ timeout: 60_000 })
+    await page.locator('main:not(:empty)').waitFor()
     return (await page.locator('main').textContent()) ?? ''
   })
 }

@@ -35,7 +35,7 @@ describe('an engine whose process was killed', () => {
         clock.advance(60_000)
         return storeSizes(dataDir)
       }
-      await expect.poll(sizes, { timeout: 30_000 }).toEqual(EMPTY)
+      await expect.poll(sizes).toEqual(EMPTY)
       expect([count(dataDir, 'accounts'), count(dataDir, 'removed_records')]).toEqual([1, 0])
     })
   })

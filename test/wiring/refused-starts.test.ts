@@ -119,7 +119,7 @@ describe('the checks of a start', () => {
     }))
 })
 
-test('holdfast doctor names what refuses the start', { timeout: 60_000 }, () =>
+test('holdfast doctor names what refuses the start', () =>
   withCopy(async copy => {
     await START_CASES['an empty blocks/']?.prepare(copy)
     await remove(join(copy.data, 'data.key'))
@@ -132,5 +132,4 @@ test('holdfast doctor names what refuses the start', { timeout: 60_000 }, () =>
     for (const text of ['blocks is empty', 'data.key is missing', 'which no configured cluster uses']) {
       expect(stdout).toContain(text)
     }
-  }),
-)
+  }))

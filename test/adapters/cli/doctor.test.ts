@@ -45,7 +45,7 @@ const space = { reserveBytes: 1_000 }
 describe('holdfast doctor', () => {
   afterAll(() => ServerProcess.killAll())
 
-  test('changes nothing, with and without a running server', { timeout: 60_000 }, () =>
+  test('changes nothing, with and without a running server', () =>
     withTempDir(async directory => {
       const dataDir = join(directory, 'data')
       const config = join(directory, 'config.json')
@@ -71,8 +71,7 @@ describe('holdfast doctor', () => {
       const after = await examined(args)
       expect(levels(after.of(`directory ${dataDir}`))[0]).toBe('ok a data directory')
       expect(await stateOf(directory)).toEqual(state)
-    }),
-  )
+    }))
 
   test('reports a wrong setting as its only finding, with exit code 1', async () => {
     const { code, stderr, findings } = await examined(['--config', '/nowhere/config.json'])

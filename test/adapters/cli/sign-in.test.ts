@@ -26,7 +26,7 @@ const statusOf = async (url: string, options: RequestInit = {}): Promise<number>
 describe('sign-in with a provider, in the server', () => {
   afterAll(() => ServerProcess.killAll())
 
-  test('reads the secret beside its configuration, and shows it nowhere', { timeout: 60_000 }, () =>
+  test('reads the secret beside its configuration, and shows it nowhere', () =>
     withTempDir(async directory => {
       await using provider = await TestProvider.start()
       const args = configured(directory, { issuer: provider.issuer })
@@ -45,10 +45,9 @@ describe('sign-in with a provider, in the server', () => {
       const shown = await runHoldfast(['serve', '--check-config', ...args])
       expect(JSON.parse(shown.stdout).config.oidc.clientSecretFile).toBe(join(directory, 'oidc-secret'))
       expect(server.stdout + server.stderr + shown.stdout).not.toContain(CLIENT_SECRET)
-    }),
-  )
+    }))
 
-  test('takes the key and password of the owner without the provider', { timeout: 60_000 }, () =>
+  test('takes the key and password of the owner without the provider', () =>
     withTempDir(async directory => {
       const dataDir = join(directory, 'data')
       const args = configured(directory, { issuer: `http://127.0.0.1:${await fixedPort()}` })
@@ -65,10 +64,9 @@ describe('sign-in with a provider, in the server', () => {
       const login = JSON.stringify({ email: 'owner@localhost', password: 'a password to remember' })
       expect(await statusOf(`${server.api}/auth/login`, { method: 'POST', headers, body: login })).toBe(200)
       expect(await server.stop()).toBe(0)
-    }),
-  )
+    }))
 
-  test('refuses to start with an unreadable secret, and names the field', { timeout: 60_000 }, () =>
+  test('refuses to start with an unreadable secret, and names the field', () =>
     withTempDir(async directory => {
       const args = configured(directory, { issuer: 'https://id.example.org' }, '')
       const { code, stderr } = await runHoldfast([
@@ -80,8 +78,7 @@ describe('sign-in with a provider, in the server', () => {
         ...args,
       ])
       expect([code, stderr]).toEqual([2, expect.stringContaining('oidc.clientSecretFile')])
-    }),
-  )
+    }))
 })
 
 describe('the sign-in provider, as doctor sees it', () => {

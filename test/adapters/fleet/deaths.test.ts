@@ -15,7 +15,7 @@ import { storeSizes } from '../../support/store-inspection.ts'
 
 const MIB = 1024 ** 2
 /** Another node reacts after a moment, or much later on a busy machine. */
-const PATIENCE = { timeout: 30_000 }
+const PATIENCE = { timeout: 80_000 }
 
 interface Uploaded {
   cid: string

@@ -94,7 +94,7 @@ describe('content of another account on another node', needsPostgres, () => {
     })
   })
 
-  test('is fetched for no pin, neither from the node nor peers', { timeout: 60_000 }, async () => {
+  test('is fetched for no pin, neither from the node nor peers', async () => {
     await withFleet(
       await server.migrated(),
       async fleet => {
@@ -120,7 +120,7 @@ describe('content of another account on another node', needsPostgres, () => {
     )
   })
 
-  test('is not fetched from a cluster on another system', { timeout: 60_000 }, async () => {
+  test('is not fetched from a cluster on another system', async () => {
     const [first, second] = TWO_CLUSTERS.clusters
     const clusters = [first, second, { ...first, id: 'third' }] as (typeof TWO_CLUSTERS)['clusters']
     const database = await server.migrated()
@@ -132,7 +132,7 @@ describe('content of another account on another node', needsPostgres, () => {
       const upload = async (seed: string): Promise<string> => {
         const { record } = await a.engine.pins.upload(pseudoRandom(900, seed), { account, cluster: 'first' })
         const statusOf = async () => (await a.engine.pins.status({ account, cid: record.cid }))[0]?.record.status
-        await expect.poll(statusOf, { timeout: 30_000 }).toBe('pinned')
+        await expect.poll(statusOf).toBe('pinned')
         return record.cid
       }
       const [kept, open] = [await upload('kept'), await upload('open')]
@@ -141,8 +141,8 @@ describe('content of another account on another node', needsPostgres, () => {
         await a.engine.pins.pin({ account: other, cid, cluster: 'third', isAnew: true, respondAsync: true })
       }
       const statusOf = async (cid: string) => (await a.engine.pins.status({ account: other, cid }))[0]?.record.status
-      await expect.poll(() => statusOf(open), { timeout: 30_000 }).toBe('pinned')
-      await expect.poll(() => statusOf(kept), { timeout: 30_000 }).toBe('failed')
+      await expect.poll(() => statusOf(open)).toBe('pinned')
+      await expect.poll(() => statusOf(kept)).toBe('failed')
     } finally {
       await close()
     }

@@ -11,7 +11,7 @@ import { needsPostgres, startPostgres, type TestPostgres } from '../../support/p
 import { filesIn } from '../../support/temp-dir.ts'
 
 /** Another node reacts after a moment, or much later on a busy machine. */
-const PATIENCE = { timeout: 30_000 }
+const PATIENCE = { timeout: 80_000 }
 /** More than one block. */
 const LARGE = 1_500_000
 

@@ -68,7 +68,7 @@ describe('a catalogue in PostgreSQL and the ledger of a node', needsPostgres, ()
     expect(outcome.cuts).toBeGreaterThan(0)
   })
 
-  test.each(Object.keys(FAILED_PLANS))('pass plans that failed once: %s', { timeout: 60_000 }, async name => {
+  test.each(Object.keys(FAILED_PLANS))('pass plans that failed once: %s', async name => {
     for (const plan of FAILED_PLANS[name] ?? []) await play(plan, inPostgres)
   })
 })

@@ -10,7 +10,7 @@ export async function countVerified(router: string, cids: readonly string[]): Pr
   })
   let read = 0
   for (const [i, cid] of cids.entries()) {
-    const answer = await verifiedFetch(`ipfs://${cid}`, { signal: AbortSignal.timeout(30_000) })
+    const answer = await verifiedFetch(`ipfs://${cid}`, { signal: AbortSignal.timeout(120_000) })
     if ((await answer.text()) === `pin ${i}`) read++
   }
   await verifiedFetch.stop()

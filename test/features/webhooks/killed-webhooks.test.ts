@@ -28,7 +28,7 @@ async function killedIn(dataDir: string, receiver: Receiver, database = ''): Pro
 }
 
 async function delivered(receiver: Receiver): Promise<void> {
-  await expect.poll(() => receiver.received.length, { timeout: 30_000 }).toBeGreaterThan(0)
+  await expect.poll(() => receiver.received.length).toBeGreaterThan(0)
   expect(receiver.events[0]).toMatchObject({ event: 'pin:created', record: { status: 'pinned' } })
 }
 

@@ -290,7 +290,7 @@ describe('the file', () => {
   })
 })
 
-test('commands take content down through the server and on the directory', { timeout: 60_000 }, async () => {
+test('commands take content down through the server and on the directory', async () => {
   await writeFile(join(dataDir, 'bad'), 'bad')
   const directory = join(dataDir, 'data')
   const served = await serveEngine(directory)
