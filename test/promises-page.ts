@@ -235,6 +235,13 @@ export const pagePromises: readonly KeptPromise[] = [
     test: states('content', 'looks good with uploads in every state'),
   },
   {
+    promise: 'no button touches the field above it',
+    file: `${page}/style.css`,
+    find: 'form > .row {\n  margin-top: 1rem;',
+    replace: 'form > .row {\n  margin-top: 0;',
+    test: states('owner', 'looks good while nothing has happened, and in an outage'),
+  },
+  {
     promise: 'a user of the keyboard sees the focus in each task',
     file: `${page}/style.css`,
     find: '  outline: 3px solid var(--accent);\n',

@@ -39,10 +39,16 @@ const OFF_CENTRE = `[...document.querySelectorAll('dialog[open]')]
   .map(shown => shown.getBoundingClientRect())
   .filter(({ top, bottom, left, right }) => Math.abs(top - innerHeight + bottom) > 1 || Math.abs(left - innerWidth + right) > 20)
   .map(() => 'a dialog off the centre')`
+/** Buttons and messages without a space above. */
+const TOUCHING = `[...document.querySelectorAll(':is(button, .buttons, form > .row, .problem, .remark):not(.menu *, .under *)')]
+  .filter(part => part.checkVisibility() && part.previousElementSibling?.checkVisibility())
+  .map(part => [part, part.getBoundingClientRect().top - part.previousElementSibling.getBoundingClientRect().bottom])
+  .filter(([, gap]) => gap > -2 && gap < 4)
+  .map(([part]) => 'touches the part above: ' + part.tagName + '.' + part.className + ' ' + part.textContent.slice(0, 20))`
 
 /**
  * Checks a state of the page at two widths, light and dark: nothing violates axe-core or is wider than the page. Dialogs
- * are in its middle, and no word is broken. Checks the layout at two more widths. Takes screenshots, also at 1024, if
+ * are in its middle, no word is broken, and buttons and messages keep their distance. Checks the layout at two more widths. Takes screenshots, also at 1024, if
  * `SCREENSHOTS` names a directory. Restores the size of the page.
  *
  * @param isBusy true for a state of loading. All other states are complete before they are checked.
@@ -81,9 +87,9 @@ async function untilWide(page: Page, width: number): Promise<void> {
   })`)
 }
 
-/** Returns parts that are too wide, dialogs off the centre and broken words. */
+/** Returns parts that are too wide or touch, dialogs off the centre and broken words. */
 async function layoutFaults(page: Page): Promise<string[]> {
-  return (await page.evaluate(`[...${TOO_WIDE}, ...${OFF_CENTRE}, ...${BROKEN}]`)) as string[]
+  return (await page.evaluate(`[...${TOO_WIDE}, ...${OFF_CENTRE}, ...${TOUCHING}, ...${BROKEN}]`)) as string[]
 }
 
 async function takeScreenshot(page: Page, state: string): Promise<void> {
