@@ -321,11 +321,11 @@ export const gatewayPromises: readonly KeptPromise[] = [
     },
   },
   {
-    promise: 'all threads together have the places of one gateway',
+    promise: 'all threads together have the slots of one gateway',
     file: 'src/wiring/reading.ts',
-    find: 'gatewaySlots(options, clock, data.slots)',
+    find: 'gatewaySlots(options, clock, memory)',
     replace: 'gatewaySlots(options, clock)',
-    test: { file: readers, name: 'share the slots of one gateway with the API’s gateway' },
+    test: { file: readers, name: 'have equal parts of the slots of one gateway' },
   },
   {
     promise: 'whoever is connected while threads take over a gateway is not cut off',

@@ -1,6 +1,5 @@
 import { randomUUID } from 'node:crypto'
 import { MemoryBudget } from '../concurrency/capacity/memory-budget.ts'
-import type { SlotTable } from '../concurrency/slots/slot-rows.ts'
 import { Slots } from '../concurrency/slots/slots.ts'
 import { firstTurn } from '../concurrency/turns.ts'
 import { renameWork } from '../concurrency/work.ts'
@@ -202,17 +201,18 @@ export function createGateway(dependencies: GatewayDependencies): ApiHandler {
 }
 
 /**
- * Creates slots that all handlers of a gateway must share.
+ * Creates slots that all handlers of a gateway in this thread must share.
  *
- * @param table slot table of another thread, if both threads share the slots
+ * @param memory names the number of threads, which have equal parts; default: one
  */
 export function gatewaySlots(
   { maxConcurrentRequests: capacity }: CompleteConfig['gateway'],
   clock: Clock,
-  table?: SlotTable,
+  memory?: MemoryBudget,
 ): Slots {
-  const limits = { capacity, perOwner: null, waiting: capacity, waitMs: WAIT_MS, what: 'the gateway' }
-  return new Slots(limits, clock, table)
+  const threads = (): number => memory?.threads ?? 1
+  const limits = { capacity, perOwner: null, waiting: capacity, waitMs: WAIT_MS, what: 'the gateway', threads }
+  return new Slots(limits, clock)
 }
 
 /** Creates an opener. Throws the errors of {@link createGateway}. */

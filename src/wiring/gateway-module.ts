@@ -98,7 +98,7 @@ export function makeGateway(setup: Setup, below: Below) {
   const egress = new Egress({ store: catalogue.egress, holdOf, rootsOf, mostOf, clock, logger, metrics })
   const isCapped = plans.names().some(plan => mostOf(plan) !== null)
   const cap = isCapped ? new EgressCap(clock, content => egress.payersOf(content)) : null
-  const slots = gatewaySlots(options, clock)
+  const slots = gatewaySlots(options, clock, memory)
   const parts = { ...dependencies, metrics, opener, slots, egress: egress.tally, cap }
   // Only the handler on the API's origin, where clients send credentials.
   const handler = createGateway({ ...parts, apart, ownerOf: ownerOf(below, clock) })
@@ -122,7 +122,6 @@ export function makeGateway(setup: Setup, below: Below) {
   return {
     options,
     memory,
-    slots,
     takedowns,
     revisions,
     egress,

@@ -65,9 +65,10 @@ export function readingIn(
   const cap = new EgressCap(
     clock,
     async ({ cid, rootId }) => (await calls.ask('payers', { cid: cid.toString(), rootId })) as Payer[],
-    data.slots.holder,
+    data.memory.holder,
   )
   const options = { ...data.gateway, ownOrigin: true }
+  const memory = new MemoryBudget(data.memory, clock)
   const dependencies = {
     content: contentOf(data, database, calls, logger),
     clock,
@@ -77,8 +78,8 @@ export function readingIn(
     takedowns: new SharedTakedowns(data.takedowns.path, data.takedowns.published),
     revision: new KnownRevision(data.revision),
     arrivalOf: arrivalsOf(data, database, calls),
-    slots: gatewaySlots(options, clock, data.slots),
-    memory: new MemoryBudget(data.memory, clock),
+    slots: gatewaySlots(options, clock, memory),
+    memory,
     ...(options.mode === 'open' && { network: new AskedContent(calls, 'network') }),
     egress,
     cap: data.hasEgressCap ? cap : null,

@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { MessageChannel, type MessagePort } from 'node:worker_threads'
+import { MOST_HOLDERS } from '../concurrency/capacity/memory-budget.ts'
 import { answerCalls } from '../concurrency/port-calls.ts'
-import { MOST_HOLDERS } from '../concurrency/slots/slot-rows.ts'
 import type { RevisionFollower } from '../content/revision-log.ts'
 import { DATABASE, TAKEDOWNS } from '../disk/file-names.ts'
 import { HoldfastError } from '../domain/errors.ts'
@@ -37,7 +37,7 @@ export function makeSharedReading(setup: Setup, below: Below) {
     if (holder === undefined) {
       throw new HoldfastError('UNAVAILABLE', `reading is shared with ${MOST_HOLDERS - 1} threads already`)
     }
-    const { memory, slots, options, egress } = below.gateway
+    const { memory, options, egress } = below.gateway
     const leases = below.content.leases.share()
     const channel = new MessageChannel()
     const follower = below.gateway.revisions.follow(holder)
@@ -47,7 +47,6 @@ export function makeSharedReading(setup: Setup, below: Below) {
     channel.port1.on('close', () => follower.end())
     return {
       data: dataOf(setup, below, leases.memory, {
-        slots: slots.tableFor(holder),
         memory: memory.shareFor(holder),
         gateway: options,
       }),
@@ -61,7 +60,6 @@ export function makeSharedReading(setup: Setup, below: Below) {
         follower.end()
         leases.end()
         egress.forget(holder)
-        slots.forget(holder)
         memory.forget(holder)
         free.push(holder)
       },
@@ -79,7 +77,7 @@ function dataOf(
   { dataDir, config, fileSystem }: Setup,
   { storage, nodes, gateway }: Below,
   leases: SharedArrayBuffer,
-  shared: Pick<ReadingData, 'slots' | 'memory' | 'gateway'>,
+  shared: Pick<ReadingData, 'memory' | 'gateway'>,
 ): ReadingData {
   const isLocal = fileSystem === undefined
   return {

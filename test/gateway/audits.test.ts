@@ -1,6 +1,4 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { withDefaults } from '../../src/config/config.ts'
-import { gatewaySlots } from '../../src/gateway/gateway.ts'
 import { threadReaders } from '../support/thread-readers.ts'
 import type { AuditContext } from './audit.ts'
 import { audits } from './audits.ts'
@@ -24,11 +22,10 @@ const hosts: readonly Host[] = [
     scheme: 'http',
     serve: async world => {
       const options = { host: AUDIT_HOST }
-      const slots = gatewaySlots(withDefaults({ gateway: options }).gateway, world.clock)
       let holder = 0
       const engine = {
-        ownGateway: world.gateway({ ...options, ownOrigin: true }, { slots }),
-        shareReading: async () => world.share(options, slots, ++holder),
+        ownGateway: world.gateway({ ...options, ownOrigin: true }),
+        shareReading: async () => world.share(options, ++holder),
       }
       const readers = await threadReaders(engine, { logger: world.logger })
       // One connection per request, so that both threads serve audits.

@@ -9,7 +9,6 @@ import { CID } from 'multiformats/cid'
 import { sha256 } from 'multiformats/hashes/sha2'
 import { MemoryBudget } from '../../src/concurrency/capacity/memory-budget.ts'
 import { Semaphore } from '../../src/concurrency/capacity/semaphore.ts'
-import type { Slots } from '../../src/concurrency/slots/slots.ts'
 import { withDefaults } from '../../src/config/config.ts'
 import type { GatewayConfig } from '../../src/config/engine-options.ts'
 import { BlockFiles } from '../../src/content/block-files.ts'
@@ -124,7 +123,7 @@ export class GatewayWorld {
   }
 
   /** Reading data for a thread, with the clock of this world. */
-  share(options: GatewayConfig, slots: Slots, holder: number): SharedReading {
+  share(options: GatewayConfig, holder: number): SharedReading {
     const { memory, end } = this.leases.share()
     const channel = new MessageChannel()
     channel.port1.unref()
@@ -139,7 +138,6 @@ export class GatewayWorld {
       },
       revision: new BigInt64Array(new SharedArrayBuffer(8)),
       leases: memory,
-      slots: slots.tableFor(holder),
       memory: MemoryBudget.of(1024 ** 3, this.clock).shareFor(holder),
       gateway: withDefaults({ gateway: options }).gateway,
       trustedProxies: 0,

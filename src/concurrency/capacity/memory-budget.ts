@@ -2,7 +2,6 @@ import type { Clock } from '../../domain/clock.ts'
 import { HoldfastError } from '../../domain/errors.ts'
 import { orAborted } from '../../domain/sources.ts'
 import { within } from '../deadline.ts'
-import { MOST_HOLDERS } from '../slots/slot-rows.ts'
 import { currentOwner } from '../work.ts'
 import { type Pass, Semaphore } from './semaphore.ts'
 
@@ -13,6 +12,9 @@ export interface MemoryShare {
   /** Number of the thread, from 0. No other live thread has the same number. */
   holder: number
 }
+
+/** Maximum number of threads that may share memory, including the first one. */
+export const MOST_HOLDERS = 64
 
 const UNIT_BYTES = 1024
 const WAIT_MS = 15_000
@@ -38,7 +40,7 @@ export class MemoryBudget {
   }
 
   get #part(): number {
-    return this.#share.limit / UNIT_BYTES / Atomics.load(this.#counters, 0)
+    return this.#share.limit / UNIT_BYTES / this.threads
   }
 
   static of(limit: number, clock: Clock): MemoryBudget {
@@ -56,6 +58,11 @@ export class MemoryBudget {
   forget(holder: number): void {
     Atomics.sub(this.#counters, 0, 1)
     Atomics.store(this.#counters, 1 + holder, 0)
+  }
+
+  /** Number of threads that have a part. */
+  get threads(): number {
+    return Atomics.load(this.#counters, 0)
   }
 
   get limit(): number {

@@ -21,12 +21,10 @@ export interface Slot {
 /** Bytes that a client must transfer within {@link STALL_MS} of its time. */
 const STEP_BYTES = 64 * 1024
 const STALL_MS = 10_000
-const REPORT_MS = 1_000
 
 export class PacedSlot implements Slot {
   readonly #clock: Clock
   readonly #release: () => void
-  readonly #onSlowAt: (slowAt: number) => void
   #end: ((reason: HoldfastError) => void) | null = null
   /**
    * State of the current step: its bytes, the client's time so far in ms, and the instant since which the time runs.
@@ -35,13 +33,10 @@ export class PacedSlot implements Slot {
   #bytes = 0
   #waited = 0
   #since: number | null = null
-  #reported = Number.POSITIVE_INFINITY
 
-  /** @param onSlowAt called when {@link slowAt} has changed by a second or more */
-  constructor(clock: Clock, release: () => void, onSlowAt: (slowAt: number) => void = () => undefined) {
+  constructor(clock: Clock, release: () => void) {
     this.#clock = clock
     this.#release = release
-    this.#onSlowAt = onSlowAt
   }
 
   /** Instant at which the slot counts as slow if there is no progress, in ms since the epoch. */
@@ -54,7 +49,6 @@ export class PacedSlot implements Slot {
   watch(end: (reason: HoldfastError) => void): void {
     this.#end = end
     this.#since = this.#clock.now()
-    this.#report()
   }
 
   async *watching(
@@ -80,18 +74,15 @@ export class PacedSlot implements Slot {
     this.#bytes = 0
     this.#waited = 0
     if (this.#since !== null) this.#since = this.#clock.now()
-    this.#report()
   }
 
   pause(): void {
     if (this.#since !== null) this.#waited += this.#clock.now() - this.#since
     this.#since = null
-    this.#report()
   }
 
   resume(): void {
     this.#since ??= this.#clock.now()
-    this.#report()
   }
 
   end(reason: HoldfastError): void {
@@ -99,15 +90,8 @@ export class PacedSlot implements Slot {
   }
 
   leave(): void {
+    this.#end = null
     this.#release()
-  }
-
-  /** Ignores changes of {@link slowAt} by less than a second, so that not every chunk causes a report. */
-  #report(): void {
-    const { slowAt } = this
-    if (slowAt === this.#reported || Math.abs(slowAt - this.#reported) < REPORT_MS) return
-    this.#reported = slowAt
-    this.#onSlowAt(slowAt)
   }
 }
 

@@ -1,8 +1,6 @@
 import type { Clock } from '../../domain/clock.ts'
 import { HoldfastError } from '../../domain/errors.ts'
 import { PacedSlot, type Slot, tooSlow } from './paced-slot.ts'
-import { SlotMemory } from './slot-memory.ts'
-import { SlotRows, type SlotTable } from './slot-rows.ts'
 
 export interface SlotLimits {
   capacity: number
@@ -13,18 +11,25 @@ export interface SlotLimits {
   waitMs: number
   /** For error messages. */
   what: string
+  /** Number of threads that share the capacity and the queue in equal parts. Default: 1. */
+  threads?: () => number
 }
 
 const LOOK_MS = 500
+/** After a search that found no slow slot, wait this long before searching again, in ms. */
+const VAIN_MS = 250
+/** Maximum number of slots of one owner for each free slot. */
+const OWN_PER_FREE = 7
+const NONE: ReadonlySet<PacedSlot> = new Set()
 
 interface Waiting {
-  admit(row: number): void
+  readonly owner: string
+  admit(slot: Slot): void
   refuse(reason: unknown): void
 }
 
 /**
- * Semaphore for a scarce resource, which owners share fairly. An owner is a client's address or an account. Other
- * threads may share the slots.
+ * Semaphore for a scarce resource, which owners share fairly. An owner is a client's address or an account.
  *
  * An owner takes a slot only while it has fewer than seven times as many as are free. An owner that comes later thus
  * finds a free slot, if there are more than seven. While an owner must wait:
@@ -35,38 +40,22 @@ interface Waiting {
  * If all clients share one owner, as behind an unconfigured proxy, they take turns and no slot ends.
  */
 export class Slots {
-  readonly #table: SlotTable
-  readonly #memory: SlotMemory
   readonly #limits: SlotLimits
   readonly #clock: Clock
-  readonly #running = new Map<number, { slot: PacedSlot; generation: number }>()
-  readonly #waiting = new Map<number, Waiting>()
-  /**
-   * True if another thread shares the slots. Each thread then writes to the shared memory which of its slots are slow.
-   */
-  #isShared: boolean
-  #looking: (() => void) | null = null
-  #isListening = false
+  readonly #taken = new Map<string, Set<PacedSlot>>()
+  /** The oldest request is first. */
+  readonly #waiting = new Set<Waiting>()
+  #running = 0
+  #vainSearch = Number.NEGATIVE_INFINITY
+  #isLooking = false
 
-  /** @param table access to the slots of another thread, which must have the same limits; default: new slots */
-  constructor(limits: SlotLimits, clock: Clock, table?: SlotTable) {
+  constructor(limits: SlotLimits, clock: Clock) {
     this.#limits = limits
     this.#clock = clock
-    this.#table = table ?? SlotRows.table(limits)
-    this.#isShared = table !== undefined
-    this.#memory = new SlotMemory(this.#table, row => this.#running.get(row)?.slot.slowAt)
   }
 
-  /** Returns the access for another thread, whose number stays reserved until {@link forget}. */
-  tableFor(holder: number): SlotTable {
-    this.#isShared = true
-    for (const [row, { slot }] of this.#running) this.#memory.setSlowAt(row, slot.slowAt)
-    return { ...this.#table, holder }
-  }
-
-  /** Counts of all threads. */
   get state(): { running: number; waiting: number } {
-    return this.#memory.locked(() => ({ running: this.#memory.running, waiting: this.#memory.waiting }))
+    return { running: this.#running, waiting: this.#waiting.size }
   }
 
   /**
@@ -74,106 +63,136 @@ export class Slots {
    * @throws HoldfastError `UNAVAILABLE` with `retryAfter` if the queue is full or no slot became free in time; the
    * reason of the signal
    */
-  async enter(name: string, signal?: AbortSignal): Promise<Slot> {
+  async enter(owner: string, signal?: AbortSignal): Promise<Slot> {
     signal?.throwIfAborted()
-    const owner = this.#memory.ownerOf(name)
-    const place = this.#change(() => this.#memory.enter(owner, this.#clock.now()))
-    if (place === null) throw this.#busy()
-    return 'row' in place ? this.#slotAt(place.row) : this.#wait(place.waiter, signal)
+    if (this.#mayRun(owner)) return this.#admit(owner)
+    if (this.#waiting.size >= this.#part(this.#limits.waiting) && !this.#makeRoomInQueue(owner)) throw this.#busy()
+    return this.#wait(owner, signal)
   }
 
-  forget(holder: number): void {
-    this.#memory.forget(holder, this.#clock.now())
-    this.#settle()
+  /** Returns the part of this thread, which is at least one. */
+  #part(count: number): number {
+    return Math.max(1, Math.floor(count / (this.#limits.threads?.() ?? 1)))
   }
 
-  #slotAt(row: number): Slot {
-    const generation = this.#memory.generation(row)
-    const leave = (): void => {
-      if (this.#running.get(row)?.generation === generation) this.#running.delete(row)
-      this.#change(() => this.#memory.leave(row, generation, this.#clock.now()))
-    }
-    const slot = new PacedSlot(this.#clock, leave, instant => {
-      if (this.#isShared && this.#memory.generation(row) === generation) this.#memory.setSlowAt(row, instant)
+  #mayRun(owner: string): boolean {
+    const { capacity, perOwner } = this.#limits
+    const own = this.#takenBy(owner).size
+    if (perOwner !== null && own >= perOwner) return false
+    // A single owner leaves an eighth of the slots free, and more owners together leave less.
+    const free = this.#part(capacity) - this.#running
+    return own < OWN_PER_FREE * free || this.#endSlow(own)
+  }
+
+  #takenBy(owner: string): ReadonlySet<PacedSlot> {
+    return this.#taken.get(owner) ?? NONE
+  }
+
+  #admit(owner: string): Slot {
+    const slot = new PacedSlot(this.#clock, () => {
+      if (this.#free(owner, slot)) this.#serve()
     })
-    this.#running.set(row, { slot, generation })
-    this.#listen()
+    this.#taken.set(owner, (this.#taken.get(owner) ?? new Set()).add(slot))
+    this.#running++
     return slot
   }
 
-  #wait(waiter: number, signal: AbortSignal | undefined): Promise<Slot> {
+  /** Returns whether the slot was taken until now. */
+  #free(owner: string, slot: PacedSlot): boolean {
+    const own = this.#taken.get(owner)
+    if (own?.delete(slot) !== true) return false
+    if (own.size === 0) this.#taken.delete(owner)
+    this.#running--
+    return true
+  }
+
+  /** Ends a slow slot of the owner with the most slots, at least two more than `own`. Returns whether a slot ended. */
+  #endSlow(own: number): boolean {
+    const now = this.#clock.now()
+    if (now - this.#vainSearch < VAIN_MS) return false
+    const greedy = [...this.#taken].filter(([, { size }]) => size > own + 1).sort(([, a], [, b]) => b.size - a.size)
+    for (const [owner, slots] of greedy) {
+      for (const slot of slots) {
+        if (now < slot.slowAt) continue
+        this.#free(owner, slot)
+        // The caller takes the slot first.
+        queueMicrotask(() => slot.end(tooSlow()))
+        return true
+      }
+    }
+    if (greedy.length > 0) this.#vainSearch = now
+    return false
+  }
+
+  /** Admits waiting requests while slots are free. Prefers the owner with the fewest slots, then the oldest request. */
+  #serve(): void {
+    for (let next = this.#next(); next !== null; next = this.#next()) {
+      if (!this.#mayRun(next.owner)) return
+      next.admit(this.#admit(next.owner))
+    }
+  }
+
+  #next(): Waiting | null {
+    const { perOwner } = this.#limits
+    let fewest = perOwner ?? Number.POSITIVE_INFINITY
+    let best: Waiting | null = null
+    for (const waiting of this.#waiting) {
+      const own = this.#takenBy(waiting.owner).size
+      if (own >= fewest) continue
+      fewest = own
+      best = waiting
+    }
+    return best
+  }
+
+  /**
+   * Refuses the newest request of the owner with the most requests. Returns false unless that owner has at least two
+   * requests more than `owner`.
+   */
+  #makeRoomInQueue(owner: string): boolean {
+    const queued = Map.groupBy(this.#waiting, waiting => waiting.owner)
+    const own = queued.get(owner) ?? []
+    const greediest = [...queued.values()].reduce((most, next) => (next.length > most.length ? next : most), own)
+    if (greediest.length <= own.length + 1) return false
+    greediest.at(-1)?.refuse(this.#busy())
+    return true
+  }
+
+  #wait(owner: string, signal: AbortSignal | undefined): Promise<Slot> {
     return new Promise((resolve, reject) => {
       const over = (): void => {
-        this.#waiting.delete(waiter)
+        this.#waiting.delete(waiting)
         cancel()
         signal?.removeEventListener('abort', aborted)
       }
       const waiting: Waiting = {
-        admit: row => {
+        owner,
+        admit: slot => {
           over()
-          resolve(this.#slotAt(row))
+          resolve(slot)
         },
         refuse: reason => {
           over()
           reject(reason)
         },
       }
-      const giveUp = (reason: unknown): void => {
-        const outcome = this.#change(() => this.#memory.giveUp(waiter))
-        if (outcome === null || outcome === 'refused') waiting.refuse(reason)
-        else waiting.admit(outcome.row)
-      }
-      const aborted = (): void => giveUp(signal?.reason)
-      const cancel = this.#clock.after(this.#limits.waitMs, () => giveUp(this.#busy()))
+      const aborted = (): void => waiting.refuse(signal?.reason)
+      const cancel = this.#clock.after(this.#limits.waitMs, () => waiting.refuse(this.#busy()))
       signal?.addEventListener('abort', aborted, { once: true })
-      this.#waiting.set(waiter, waiting)
-      this.#listen()
+      this.#waiting.add(waiting)
       this.#look()
     })
   }
 
-  #change<T>(work: () => T): T {
-    const { changes } = this.#memory
-    const result = this.#memory.locked(work)
-    if (this.#memory.changes !== changes) this.#settle()
-    return result
-  }
-
-  #settle(): void {
-    for (const [row, { slot, generation }] of this.#running) {
-      if (this.#memory.generation(row) === generation) continue
-      this.#running.delete(row)
-      slot.end(tooSlow())
-    }
-    for (const [waiter, waiting] of this.#waiting) {
-      const outcome = this.#memory.locked(() => this.#memory.outcomeOf(waiter))
-      if (outcome === 'refused') waiting.refuse(this.#busy())
-      else if (outcome !== null) waiting.admit(outcome.row)
-    }
-  }
-
+  /** Serves requests for which a slot has become slow, or whose thread has a larger part now. */
   #look(): void {
-    if (this.#looking !== null || this.#waiting.size === 0) return
-    this.#looking = this.#clock.after(LOOK_MS, () => {
-      this.#looking = null
-      this.#change(() => this.#memory.serve(this.#clock.now()))
+    if (this.#isLooking || this.#waiting.size === 0) return
+    this.#isLooking = true
+    this.#clock.after(LOOK_MS, () => {
+      this.#isLooking = false
+      this.#serve()
       this.#look()
     })
-  }
-
-  #listen(): void {
-    if (this.#isListening) return
-    this.#isListening = true
-    void this.#hear()
-  }
-
-  async #hear(): Promise<void> {
-    while (this.#running.size + this.#waiting.size > 0) {
-      const { changes } = this.#memory
-      this.#settle()
-      await this.#memory.changedSince(changes)
-    }
-    this.#isListening = false
   }
 
   #busy(): HoldfastError {

@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache'
 import type { EgressPayer } from '../../catalogue/egress.ts'
-import { MOST_HOLDERS } from '../../concurrency/slots/slot-rows.ts'
+import { MOST_HOLDERS } from '../../concurrency/capacity/memory-budget.ts'
 import { atMost } from '../../domain/lru.ts'
 
 interface Account {

@@ -1,6 +1,5 @@
 import type { MessagePort } from 'node:worker_threads'
 import type { MemoryShare } from '../../concurrency/capacity/memory-budget.ts'
-import type { SlotTable } from '../../concurrency/slots/slot-rows.ts'
 import type { CompleteConfig } from '../../config/config.ts'
 
 /**
@@ -20,7 +19,6 @@ export interface ReadingData {
   /** Memory of a `KnownRevision`. */
   readonly revision: BigInt64Array
   readonly leases: SharedArrayBuffer
-  readonly slots: SlotTable
   readonly memory: MemoryShare
   readonly gateway: CompleteConfig['gateway']
   readonly trustedProxies: number

@@ -216,30 +216,27 @@ describe('threads that read', () => {
     })
   })
 
-  test('share the slots of one gateway with the API’s gateway', async () => {
+  test('have equal parts of the slots of one gateway', async () => {
     await served(
       async ({ engine, readers }) => {
         const { record } = await engine.pins.upload(pseudoRandom(24 * MIB, 'places'))
         const path = `/ipfs/${record.cid}`
-        const slow = [await beginReading(readers, path), await beginReading(readers, path)]
+        const slow = await beginReading(readers, path)
         let isFree = false
-        const third = beginReading(readers, path).then(answer => ({ answer, wasFree: isFree }))
-        const fourth = engine
-          .gateway({
-            ...{ method: 'HEAD', path, query: '', header: () => undefined, body: (async function* () {})() },
-            ...{ signal: new AbortController().signal, remoteAddress: '127.0.0.1' },
-          })
-          .then(({ status }) => ({ status, wasFree: isFree }))
+        const second = beginReading(readers, path).then(answer => ({ answer, wasFree: isFree }))
+        // The gateway of the API has a slot of its own.
+        const { status } = await engine.gateway({
+          ...{ method: 'HEAD', path, query: '', header: () => undefined, body: (async function* () {})() },
+          ...{ signal: new AbortController().signal, remoteAddress: '127.0.0.1' },
+        })
         await new Promise(resolve => setTimeout(resolve, 300))
         isFree = true
-        slow[0]?.destroy()
-        const { answer, wasFree } = await third
-        expect([answer.statusCode, wasFree]).toEqual([200, true])
-        slow[1]?.destroy()
-        expect(await fourth).toEqual({ status: 200, wasFree: true })
+        slow.destroy()
+        const { answer, wasFree } = await second
+        expect([status, answer.statusCode, wasFree]).toEqual([200, 200, true])
         answer.destroy()
       },
-      { gateway: { maxConcurrentRequests: 2 } },
+      { threads: 1, gateway: { maxConcurrentRequests: 2 } },
     )
   })
 

@@ -1,7 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import type { Slot } from '../../../src/concurrency/slots/paced-slot.ts'
-import { SlotRows } from '../../../src/concurrency/slots/slot-rows.ts'
 import { type SlotLimits, Slots } from '../../../src/concurrency/slots/slots.ts'
 import { ManualClock } from '../../support/manual-clock.ts'
 
@@ -235,54 +234,30 @@ test('one owner never has more than its own limit', async () => {
   expect(more.slot).not.toBe(null)
 })
 
-describe('slots of two threads', () => {
-  /** Two views of the same slots, as two threads have them. */
-  const ends = (limits: Partial<SlotLimits> = {}) => {
-    const clock = new ManualClock()
-    const all = limitsOf(limits)
-    const first = new Slots(all, clock)
-    return { clock, first, second: new Slots(all, clock, first.tableFor(1)) }
-  }
+test('threads have equal parts of slots and queue', async () => {
+  let threads = 1
+  const clock = new ManualClock()
+  const slots = new Slots(limitsOf({ threads: () => threads }), clock)
+  await take(slots, 'a', 2)
+  threads = 2
+  const later = Array.from({ length: 4 }, (_, index) => asked(slots, `b${index}`))
+  await settled()
+  expect(later.map(({ slot, refused }) => [slot !== null, refused !== null])).toEqual([
+    [false, false],
+    [false, false],
+    [false, true],
+    [false, true],
+  ])
+  threads = 1
+  clock.advance(500)
+  await settled()
+  expect(later.map(({ slot }) => slot !== null)).toEqual([true, true, false, false])
+})
 
-  test('share one capacity, and a returned slot admits the other', async () => {
-    const { first, second } = ends({ capacity: 3 })
-    const [one] = await take(first, 'a', 2)
-    await take(second, 'a', 1)
-    const later = [asked(first, 'a'), asked(second, 'b')]
-    await settled()
-    expect(later.map(({ slot }) => slot)).toEqual([null, null])
-    expect(first.state).toEqual({ running: 3, waiting: 2 })
-    one?.leave()
-    // The slot of b, who has fewer, though its request is newer.
-    await expect.poll(() => later.map(({ slot }) => slot !== null)).toEqual([false, true])
-    expect(second.state).toEqual({ running: 3, waiting: 1 })
-  })
-
-  test('a slow slot ends for a request of the other thread', async () => {
-    const { clock, first, second } = ends({ capacity: 2 })
-    const ended: unknown[] = []
-    const slow = await take(first, 'a', 2)
-    for (const slot of slow) slot.watch(reason => ended.push(reason))
-    clock.advance(10_000)
-    const other = await second.enter('b')
-    await expect.poll(() => ended).toMatchObject([{ code: 'ABORTED' }])
-    expect(first.state).toEqual({ running: 2, waiting: 0 })
-    for (const slot of slow) slot.leave()
-    expect(first.state).toEqual({ running: 1, waiting: 0 })
-    other.leave()
-    expect(second.state).toEqual({ running: 0, waiting: 0 })
-  })
-
-  test('slots and lock of an ended thread are free', async () => {
-    const { first, second } = ends({ capacity: 2 })
-    await take(second, 'a', 2)
-    const waiting = asked(first, 'b')
-    const lost = asked(second, 'c')
-    // The thread ended while it held the lock.
-    new SlotRows(first.tableFor(1)).lock()
-    first.forget(1)
-    await settled()
-    expect([waiting.slot === null, lost.slot]).toEqual([false, null])
-    expect(first.state).toEqual({ running: 1, waiting: 0 })
-  })
+test('a thread has at least one slot', async () => {
+  const slots = new Slots(limitsOf({ threads: () => 9 }), new ManualClock())
+  await take(slots, 'a', 1)
+  const more = asked(slots, 'b')
+  await settled()
+  expect([more.slot, slots.state]).toEqual([null, { running: 1, waiting: 1 }])
 })
