@@ -110,7 +110,7 @@ export const cataloguePromises: readonly KeptPromise[] = [
   {
     promise: 'the plan limits the waiting pins of an account',
     file: 'src/catalogue/rules/fetch-requests.ts',
-    find: '  yield* records.checkQueued(record.accountId, limits)\n',
+    find: '  yield* checkQueued(record.accountId, limits)\n',
     replace: '',
     test: { file: content, name: 'are limited by the plan until one has' },
   },

@@ -1,8 +1,8 @@
 import type { CommitIntent, Committed, NewRecord, PinLimits, RecordRow } from '../../src/catalogue/records.ts'
-import { first, run } from '../../src/catalogue/rules/driver.ts'
+import { run } from '../../src/catalogue/rules/driver.ts'
 import { insertFetch } from '../../src/catalogue/rules/fetch-rows.ts'
 import { wantPlacement } from '../../src/catalogue/rules/placement-rules.ts'
-import { COUNT_UNFINISHED, SET_WAITING } from '../../src/catalogue/rules/record-statements.ts'
+import { SET_WAITING } from '../../src/catalogue/rules/record-statements.ts'
 import { overStorage } from '../../src/catalogue/rules/storage-quota.ts'
 import { HoldfastError } from '../../src/domain/errors.ts'
 import { checkTransition, type StatusReason } from '../../src/domain/pin-status.ts'
@@ -89,14 +89,6 @@ export class ContentChange {
     if ((await this.accounts.usage(accountId, now)).pins + 1 > maxPins) {
       throw new HoldfastError('QUOTA_EXCEEDED', `the plan allows ${maxPins} pins`)
     }
-  }
-
-  /** @throws HoldfastError `QUOTA_EXCEEDED` if too many records of the account wait for content */
-  async checkQueued(accountId: string, { maxQueuedPins }: PinLimits): Promise<void> {
-    if (maxQueuedPins === null) return
-    const counted = await runRule(first(COUNT_UNFINISHED, { accountId, limit: maxQueuedPins }), this.#sql)
-    if ((counted?.count ?? 0) < maxQueuedPins) return
-    throw new HoldfastError('QUOTA_EXCEEDED', `the plan allows ${maxQueuedPins} pins that wait for their content`)
   }
 
   /** Returns whether a DAG fits into the storage quota. A DAG that the account already has costs nothing. */

@@ -29,7 +29,6 @@ export async function waitingRecords(
   const records: WaitingRecords<HeldRoot> = {
     identical: ({ record, now }) => ownStep(async () => (await identicalRecord(sql, record, now)) ?? null),
     checkPinCount: (accountId, limits, now) => ownStep(() => change.checkPinCount(accountId, limits, now)),
-    checkQueued: (accountId, limits) => ownStep(() => change.checkQueued(accountId, limits)),
     insert: row =>
       ownStep(async () => {
         await change.insert(row, null)

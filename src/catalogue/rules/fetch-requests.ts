@@ -1,16 +1,15 @@
+import { HoldfastError } from '../../domain/errors.ts'
 import { type FetchRequest, OVER_QUOTA, type RequestedPin, type StatusChange } from '../fetches.ts'
 import type { PinLimits, RecordRow } from '../records.ts'
-import { type Rule, run } from './driver.ts'
+import { first, type Rule, run } from './driver.ts'
 import { type FetchParts, fetchFor } from './fetch-rows.ts'
-import { SET_FETCH } from './record-statements.ts'
+import { COUNT_UNFINISHED, SET_FETCH } from './record-statements.ts'
 
 export interface WaitingRecords<Content> {
   /** Returns the live record with the same account, cluster, DAG, expiry, names and meta. */
   identical(request: FetchRequest): Rule<RecordRow | null>
   /** @throws HoldfastError `QUOTA_EXCEEDED` */
   checkPinCount(accountId: string, limits: PinLimits, now: number): Rule<void>
-  /** @throws HoldfastError `QUOTA_EXCEEDED` */
-  checkQueued(accountId: string, limits: PinLimits): Rule<void>
   insert(row: RecordRow): Rule<RecordRow>
   fits(record: RecordRow, content: Content, max: number | null, now: number): Rule<boolean>
   fulfil(record: RecordRow, content: Content, now: number): Rule<RecordRow>
@@ -29,7 +28,7 @@ export function* requestFetch(
     return { record: existing, created: false, fetchId: existing.fetchId, changes: [], isNew: false }
   }
   if (existing === null) yield* records.checkPinCount(record.accountId, limits, now)
-  yield* records.checkQueued(record.accountId, limits)
+  yield* checkQueued(record.accountId, limits)
   const { id: fetchId, isRunning, isNew } = yield* fetchFor(parts, request, begin)
   const changes: StatusChange[] = []
   let made: RecordRow
@@ -43,6 +42,13 @@ export function* requestFetch(
   }
   if (isRunning) changes.push(yield* parts.status.set(made, 'pinning', now, null))
   return { record: made, created: existing === null, fetchId, changes, isNew }
+}
+
+function* checkQueued(accountId: string, { maxQueuedPins }: PinLimits): Rule<void> {
+  if (maxQueuedPins === null) return
+  const counted = yield* first(COUNT_UNFINISHED, { accountId, limit: maxQueuedPins })
+  if ((counted?.count ?? 0) < maxQueuedPins) return
+  throw new HoldfastError('QUOTA_EXCEEDED', `the plan allows ${maxQueuedPins} pins that wait for their content`)
 }
 
 /** Sets waiting records to `pinned`, or to `failed` if the account has too little storage left. */

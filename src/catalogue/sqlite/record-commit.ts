@@ -59,13 +59,6 @@ export class RecordCommit {
     }
   }
 
-  /** @throws HoldfastError `QUOTA_EXCEEDED` if no further record of the account may wait for content */
-  checkQueued(accountId: string, { maxQueuedPins }: PinLimits): void {
-    if (maxQueuedPins !== null && this.#records.countUnfinished(accountId, maxQueuedPins) >= maxQueuedPins) {
-      throw new HoldfastError('QUOTA_EXCEEDED', `the plan allows ${maxQueuedPins} pins that wait for their content`)
-    }
-  }
-
   /**
    * Returns whether a DAG fits into the storage of an account. A DAG that the account has already pinned always fits.
    */

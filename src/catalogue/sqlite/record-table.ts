@@ -8,7 +8,6 @@ import type { AccountUsage, NewRecord, RecordRow } from '../records.ts'
 import { countsOf, usageOf } from '../rules/record-rules.ts'
 import {
   COUNT,
-  COUNT_UNFINISHED,
   COUNTERS,
   GET_RECORD,
   HAS_DAG,
@@ -140,10 +139,6 @@ export class RecordTable extends WithStatements {
 
   identical(record: NewRecord, now: number): RecordRow | undefined {
     return this.#at.first(REPEATED_RECORD, { ...record, now }) ?? undefined
-  }
-
-  countUnfinished(accountId: string, limit: number): number {
-    return this.#at.first(COUNT_UNFINISHED, { accountId, limit })?.count ?? 0
   }
 
   usage(accountId: string, now: number): AccountUsage {

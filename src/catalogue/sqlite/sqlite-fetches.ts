@@ -69,7 +69,6 @@ function waitingRecords(records: RecordTable, commit: RecordCommit): WaitingReco
   return {
     identical: ({ record, now }) => own(() => records.identical(record, now) ?? null),
     checkPinCount: (accountId, limits, now) => own(() => commit.checkPinCount(accountId, limits, now)),
-    checkQueued: (accountId, limits) => own(() => commit.checkQueued(accountId, limits)),
     insert: row =>
       own(() => {
         records.insert(row)
