@@ -34,7 +34,7 @@ describe('how many files stand in the way of a chunk', () => {
     expect(upload.filter(file => !ONLY_WAITS.has(file))).toEqual(named('A byte from the socket to the disk'))
     // The turns are one of them, so that a crowd's bodies do not hold up other requests. The tree of a file is a file of its own.
     // Three tell whether a backup runs, in which the quota also counts what other uploads have written.
-    expect(named('A byte from the socket to the disk').length).toBeLessThanOrEqual(24)
+    expect(named('A byte from the socket to the disk').length).toBeLessThanOrEqual(23)
   })
 
   test('from a CID at the gateway back: no more than documented', async () => {
