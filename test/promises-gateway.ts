@@ -1190,7 +1190,7 @@ export const gatewayPromises: readonly KeptPromise[] = [
   {
     promise: 'a thread notes what it has reserved',
     file: 'src/wiring/reading.ts',
-    find: '    data.slots.holder,\n',
+    find: '    data.memory.holder,\n',
     replace: '',
     test: { file: egress, name: 'with SQLite, a thread that ends' },
   },

@@ -176,7 +176,7 @@ const promises: readonly KeptPromise[] = [
   },
   {
     promise: 'a fleet limits the pins that wait for their content',
-    file: 'adapters/postgres/content-change.ts',
+    file: 'src/catalogue/rules/fetch-requests.ts',
     find: 'if ((counted?.count ?? 0) < maxQueuedPins) return',
     replace: 'if ((counted?.count ?? 0) >= 0) return',
     test: rule('limits waiting records'),
