@@ -91,10 +91,9 @@ describe('copies beside nodes of 0.3.0', { timeout: 300_000, ...isThere, ...need
     for (const cid of cids) await expect.poll(() => read(node, cid), PATIENCE).toBe(200)
   }
   /** Compares all stores of a node, and deletes what nothing needs. */
-  const tidy = async (node: NodeProcess) => {
-    for (const what of ['reconcile', 'gc']) {
-      expect((await node.call('POST', `/admin/v1/${what}`, what === 'gc' ? { graceSeconds: 0 } : {})).status).toBe(200)
-    }
+  const tidy = async (node: NodeProcess, status = 200) => {
+    expect((await node.call('POST', '/admin/v1/reconcile', {})).status).toBe(status)
+    expect((await node.call('POST', '/admin/v1/gc', { graceSeconds: 0 })).status).toBe(200)
   }
   const COPIES = "SELECT state || ' ' || COUNT(*) FROM copies GROUP BY state ORDER BY state"
   /** Holds that no record and no copy needs. */
@@ -131,9 +130,10 @@ describe('copies beside nodes of 0.3.0', { timeout: 300_000, ...isThere, ...need
       for (const cid of gone) await remove(b, cid)
       // The node that is left wants fewer copies, but the other one has not agreed.
       await restart(a, undefined, copied(1))
-      for (const node of [b, a]) await tidy(node)
+      // The node asks before it calls so many records lost.
+      await tidy(b, 409)
+      await tidy(a)
       await readable(a, ...cids)
-      await readable(b, ...cids)
       expect(await query('SELECT copies FROM copy_sets')).toEqual([2, 2])
       await restart(b, undefined, copied(1))
       await expect.poll(() => query('SELECT copies FROM copy_sets'), PATIENCE).toEqual([])
