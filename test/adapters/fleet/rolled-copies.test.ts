@@ -46,9 +46,9 @@ describe('three nodes with two copies', { timeout: LONGEST_MS, ...options }, () 
     await expect.poll(waiting, PATIENCE).toEqual([])
   }
   const rolled = async (load: FleetLoad, nodes: readonly NodeProcess[]) => {
-    load.start()
     await load.startReading()
     await copied(nodes)
+    load.start()
     for (const node of nodes) {
       const { server } = node
       load.beginDownloads()
