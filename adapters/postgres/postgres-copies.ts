@@ -201,16 +201,20 @@ export class PostgresCopies implements Copies {
     if (hold == null) return false
     let isTaken = false
     try {
-      isTaken = await database.transaction(async sql => {
+      const take = async (sql: Sql): Promise<boolean> => {
         const known = await sql.all<LockedCopy>(LOCK_COPIES, [copy.multihash, copy.codec, copy.owner])
         const own = known.find(({ id }) => id === copy.id)
         if (own?.state !== 'wanted' && own?.state !== 'damaged') return false
-        await holds.use(sql, [hold.id])
-        await sql.run(HAVE, [copy.id, hold.id, hold.rootId, this.#run])
-        await sql.all(FOLLOW_COPIES, contentParams([copy]))
+        // These statements run in this order, and are sent together.
+        await Promise.all([
+          holds.use(sql, [hold.id]),
+          sql.run(HAVE, [copy.id, hold.id, hold.rootId, this.#run]),
+          sql.all(FOLLOW_COPIES, contentParams([copy])),
+        ])
         if (own.holdId !== null) await holds.void(sql, [own.holdId])
         return true
-      })
+      }
+      isTaken = await database.transaction(take, null, true)
     } finally {
       if (!isTaken) await holds.discard([hold.id])
     }
