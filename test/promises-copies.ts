@@ -42,6 +42,20 @@ const promises: readonly KeptPromise[] = [
     test: copies('a node keeps as a copy what its last record leaves'),
   },
   {
+    promise: 'a node that retires does not wait for copies that an absence has made',
+    file: 'adapters/postgres/copy-sets.ts',
+    find: 'await sql.run(FREE_RETIRING)',
+    replace: '',
+    test: presence('a node that retires keeps no copy that an absence has made'),
+  },
+  {
+    promise: 'a copy on a node that retires goes at once',
+    file: schema,
+    find: "WHERE name = copies.node) = 'retiring' THEN 0",
+    replace: "WHERE name = copies.node) = 'retired' THEN 0",
+    test: presence('a node that retires keeps no copy that an absence has made'),
+  },
+  {
     promise: 'a set wants copies for the records of its cluster, whatever the root',
     file: schema,
     find: 'WHERE r.cluster_id = s.cluster_id)\n        --',

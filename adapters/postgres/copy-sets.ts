@@ -29,6 +29,9 @@ const RESTART = `
   INSERT INTO copy_walk (place, agreed) VALUES (0, $1) ON CONFLICT (one) DO UPDATE SET place = 0, agreed = $1, keep_until = 0`
 const WALK_FOR_MOVES = `
   INSERT INTO copy_walk (place, agreed) VALUES (0, TRUE) ON CONFLICT (one) DO UPDATE SET place = 0`
+const FREE_RETIRING = `
+  UPDATE copies SET due_at = 0 WHERE state = 'surplus' AND due_at > 0
+    AND node = ANY(ARRAY(SELECT name FROM nodes WHERE state = 'retiring'))`
 const AGREE = 'UPDATE copy_walk SET agreed = $1 WHERE agreed <> $1'
 const TRIGGERS = ['records_copies_insert', 'records_copies_delete', 'records_copies_update'].map(on => ['records', on])
 const REMOVED_TRIGGERS = ['removed_records_copies_delete', 'removed_records_copies_update'].map(on => [
@@ -106,6 +109,8 @@ export async function wantMoves(database: Postgres): Promise<void> {
     await sql.run('LOCK TABLE nodes IN EXCLUSIVE MODE')
     await follow(sql)
     await sql.run(WALK_FOR_MOVES)
+    // Such a node keeps no copies that an absence has made.
+    await sql.run(FREE_RETIRING)
   })
 }
 

@@ -206,7 +206,8 @@ export const copiesSchema = `
         ON CONFLICT (multihash, codec, owner, node) DO NOTHING;
     END IF;
     UPDATE copies SET state = CASE WHEN node = ANY(chosen) THEN 'have' ELSE 'surplus' END, since = clock_timestamp(),
-      due_at = CASE WHEN node = ANY(chosen) THEN 0 ELSE COALESCE((SELECT keep_until FROM copy_walk), 0) END
+      due_at = CASE WHEN node = ANY(chosen) OR (SELECT nodes.state FROM nodes WHERE name = copies.node) = 'retiring' THEN 0
+        ELSE COALESCE((SELECT keep_until FROM copy_walk), 0) END
       WHERE ${CONTENT}
         AND state = ANY(CASE WHEN node = ANY(chosen) THEN ARRAY['surplus', 'going'] ELSE ARRAY['have'] END);
     -- A node wants the content of its own records back, if its directory lacks it.

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { confirmAway } from '../../../adapters/postgres/copy-presence.ts'
+import { wantMoves } from '../../../adapters/postgres/copy-sets.ts'
 import { LostPace } from '../../../adapters/postgres/lost-pace.ts'
 import { NodeList } from '../../../adapters/postgres/node-list.ts'
 import { commit, DAG, dagOf, record } from '../../catalogue/content-support.ts'
@@ -124,6 +125,28 @@ describe('nodes of clusters with copies', needsPostgres, () => {
       await observe(nodes[0])
       await presence.room(true)
       expect(await countOf(`copies WHERE node = '${surplus}' AND state = 'surplus' AND due_at > 0`)).toBe(0)
+    })
+  })
+
+  test('a node that retires keeps no copy that an absence has made', async () => {
+    await configured(TWO)
+    await withNodes(async nodes => {
+      const [keeper] = await copied(nodes)
+      await quiet(AFTER_MS, keeper)
+      await observe(nodes[0])
+      await takeAll(nodes)
+      await quiet(0, keeper)
+      await observe(nodes[0])
+      const [node = ''] = (await others()).find(([, state]) => state === 'surplus') ?? []
+      const kept = `copies WHERE node = '${node}' AND state = 'surplus' AND due_at > 0`
+      expect(await countOf(kept)).toBe(1)
+      await db().command("UPDATE nodes SET state = 'retiring', retire_to = 'here' WHERE name = $1", [node])
+      await wantMoves(db())
+      expect(await countOf(kept)).toBe(0)
+      await db().command("UPDATE copies SET state = 'have' WHERE node = $1", [node])
+      await walked(nodes[0])
+      expect((await others()).find(([name]) => name === node)).toEqual([node, 'surplus'])
+      expect(await countOf(kept)).toBe(0)
     })
   })
 
