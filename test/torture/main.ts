@@ -1,15 +1,17 @@
 import { parseArgs } from 'node:util'
 import { openPlace } from './clusters/places.ts'
 import { torturePlace } from './clusters/torture.ts'
+import { ALL_BLOWS } from './fleet/blows.ts'
 import { tortureFleet } from './fleet/fleet.ts'
 import { tortureRemoteNode } from './remote-node.ts'
 import { type Tortured, type TortureOptions, torture } from './torture.ts'
 
 /**
- * Runs a torture test: `npm run --silent torture -- --rounds N --seed S [--minutes M] [--fleet [--nodes N] [--copies N]]
+ * Runs a torture test: `npm run --silent torture -- --rounds N --seed S [--minutes M] [--fleet [--nodes N] [--copies N] [--only TEXT]]
  * [--cluster [KIND]] [--postgres]`.
  *
  * `--fleet` runs three nodes on one PostgreSQL, or up to five, which keep one copy of each content or more.
+ * `--only` selects failures by their names.
  *
  * `--cluster` has the clusters kept by another node (`holdfast`), a Kubo (`kubo`) or an IPFS Cluster (`ipfs-cluster`).
  * `--postgres` puts the catalogue into PostgreSQL.
@@ -28,6 +30,7 @@ const { values } = parseArgs({
     fleet: { type: 'boolean', default: false },
     nodes: { type: 'string', default: '3' },
     copies: { type: 'string', default: '1' },
+    only: { type: 'string', default: '' },
     cluster: { type: 'string' },
     postgres: { type: 'boolean', default: false },
   },
@@ -48,7 +51,11 @@ console.log(`${rounds} rounds, ${acknowledged} acknowledged requests, nothing lo
 
 function tortureOf(): (options: TortureOptions) => Promise<Tortured> {
   const { fleet, cluster, postgres } = values
-  if (fleet) return options => tortureFleet(options, { nodes: Number(values.nodes), copies: Number(values.copies) })
+  if (fleet) {
+    const blows = ALL_BLOWS.filter(blow => blow.includes(values.only))
+    const size = { nodes: Number(values.nodes), copies: Number(values.copies) }
+    return options => tortureFleet(options, { ...size, blows })
+  }
   if (cluster === undefined) return torture
   if (cluster === 'holdfast') return tortureRemoteNode
   const open = openPlace(cluster)

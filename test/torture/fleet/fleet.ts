@@ -29,7 +29,7 @@ const PAUSE_MS = 100
  */
 export async function tortureFleet(
   { rounds, seed, minutes, progress = () => {} }: TortureOptions,
-  size: FleetSize = { nodes: 3, copies: 1 },
+  { blows = ALL_BLOWS, ...size }: FleetSize & { blows?: readonly Blow[] } = { nodes: 3, copies: 1 },
 ): Promise<Tortured> {
   const home = await mkdtemp(join(tmpdir(), 'holdfast-torture-fleet-'))
   const latest = minutes === undefined ? Number.POSITIVE_INFINITY : now() + minutes * 60_000
@@ -37,10 +37,10 @@ export async function tortureFleet(
   const done: Tortured = { rounds: 0, acknowledged: 0 }
   const fleet = await TorturedFleet.open(home, size)
   try {
-    const first = draws.below(ALL_BLOWS.length)
+    const first = draws.below(blows.length)
     for (let round = 0; round < rounds && now() < latest; round++) {
       const before = acknowledged(fleet)
-      const blow = ALL_BLOWS[(first + round) % ALL_BLOWS.length] ?? SET_BACK
+      const blow = blows[(first + round) % blows.length] ?? SET_BACK
       const began = now()
       await runRound({ fleet, blow }, draws.fork(), round)
       const ended = now()
