@@ -29,6 +29,8 @@ const CACHE = join(import.meta.dirname, '../../node_modules/.cache')
 const CHILD = join(import.meta.dirname, '../features/routing/verified-fetch-child.ts')
 const VERIFIED = join(import.meta.dirname, '../features/routing/verified-pins.ts')
 const kubo = findKubo()
+/** The browser reads as many pins as the other clients. */
+const inChromium = { ...inBrowser, timeout: 600_000 }
 const needsKubo = needs(kubo !== null, 'there is no "ipfs" on PATH, and HOLDFAST_TEST_IPFS names none')
 
 /** Reads the CIDs through the router. Returns the number of right texts or pins. */
@@ -173,10 +175,10 @@ describe('content found through /routing/v1, and read over HTTPS alone', { timeo
   }
 
   test(`verified-fetch reads ${PINS} pins of one node`, () => readPinsOfNode(readByVerifiedFetch))
-  test(`Chromium reads ${PINS} pins of one node`, inBrowser, () => readPinsOfNode(readByBrowser))
+  test(`Chromium reads ${PINS} pins of one node`, inChromium, () => readPinsOfNode(readByBrowser))
   test(`Kubo reads ${PINS} pins of one node`, needsKubo, () => readPinsOfNode(pinByKubo))
 
-  test('a program and a page of the guide read a pin', inBrowser, async () => {
+  test('a program and a page of the guide read a pin', inChromium, async () => {
     const content = 'found by its CID\n'
     await withEngine(
       async ({ engine, account }) => {
@@ -216,7 +218,7 @@ describe('content found through /routing/v1, and read over HTTPS alone', { timeo
   }
 
   test(`verified-fetch reads ${PINS} pins of a fleet`, needsPostgres, () => readPinsOfFleet(readByVerifiedFetch))
-  test(`Chromium reads ${PINS} pins of a fleet`, { ...inBrowser, ...needsPostgres }, () =>
+  test(`Chromium reads ${PINS} pins of a fleet`, { ...inChromium, ...needsPostgres }, () =>
     readPinsOfFleet(readByBrowser),
   )
   test(`Kubo reads ${PINS} pins of a fleet`, kubo === null ? needsKubo : needsPostgres, () =>

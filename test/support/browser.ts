@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs'
 import { type Browser, chromium } from 'playwright-core'
+import type { TestOptions } from 'vitest'
 import { needs } from './needs.ts'
 
 /** Path of an installed Chromium. The tests never install one. */
@@ -10,7 +11,11 @@ const executable = [
   '/usr/bin/google-chrome',
 ].find(path => path !== undefined && existsSync(path))
 
-export const inBrowser = needs(executable !== undefined, 'there is no Chromium, and CHROMIUM names none')
+/** Skips tests without a Chromium, which takes several times as long on a busy machine. */
+export const inBrowser: TestOptions = {
+  timeout: 240_000,
+  ...needs(executable !== undefined, 'there is no Chromium, and CHROMIUM names none'),
+}
 
 /** Starts a headless Chromium. The caller closes it. */
 export async function launchBrowser({ hasBackForwardCache = false } = {}): Promise<Browser> {

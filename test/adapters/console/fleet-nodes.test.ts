@@ -22,7 +22,7 @@ const clusters = {
   defaultCluster: 'main',
 }
 
-describe('the nodes of a fleet in the console', { ...inBrowser, ...needsPostgres, timeout: 240_000 }, () => {
+describe('the nodes of a fleet in the console', { ...inBrowser, ...needsPostgres }, () => {
   let server: SharedPostgres
   let browser: Browser
   beforeAll(async () => {

@@ -13,7 +13,7 @@ const FILE_BYTES = 300_000
 /** No upload ends at this speed during the test. */
 const BYTES_PER_SECOND = 5_000
 
-describe('uploads in four tabs', { ...inBrowser, timeout: 240_000 }, () => {
+describe('uploads in four tabs', inBrowser, () => {
   const directory = temporaryDirectory()
   let browser: Browser
   let server: ServerProcess

@@ -10,7 +10,7 @@ import { consoles, factorOf, goTo, keep } from './opened.ts'
 const PASSWORD = 'a long enough password'
 
 /** Each test uses keys alone. Each step reaches an element by Tab, and fails if its focus is not visible. */
-describe('every task of the console by keyboard alone', { ...inBrowser, timeout: 240_000 }, () => {
+describe('every task of the console by keyboard alone', inBrowser, () => {
   const { atDoor, signedIn } = consoles()
   const heading = (page: Page, name: string) => page.getByRole('heading', { name, exact: true }).waitFor()
   const told = (page: Page, text: string | RegExp) => page.getByText(text).first().waitFor()

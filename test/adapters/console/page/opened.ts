@@ -27,7 +27,7 @@ export function consoles(): { atDoor: typeof open; signedIn: typeof open } {
   let browser: Browser | undefined
   beforeAll(async () => {
     browser = await launchBrowser()
-  }, 60_000)
+  })
   afterAll(() => browser?.close())
   const open = (run: Run, options: OpenOptions = {}): Promise<void> =>
     withConsole(

@@ -10,7 +10,7 @@ import { consoles, factorOf, goTo } from './opened.ts'
 const EMAIL = 'user@example.org'
 const PASSWORD = 'a long enough password'
 
-describe('the account in the console', { ...inBrowser, timeout: 240_000 }, () => {
+describe('the account in the console', inBrowser, () => {
   const { atDoor } = consoles()
   const dialog = (page: Page) => page.getByRole('dialog')
 

@@ -13,7 +13,7 @@ const PNG = Buffer.from(
   'base64',
 )
 
-describe('content in the console', { ...inBrowser, timeout: 240_000 }, () => {
+describe('content in the console', inBrowser, () => {
   const { atDoor, signedIn } = consoles()
   const looksOf = (page: Page) => (name: string, isBusy?: boolean) => expectGoodLooks(page, `content-${name}`, isBusy)
   const dialog = (page: Page) => page.getByRole('dialog')

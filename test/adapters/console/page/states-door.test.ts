@@ -8,7 +8,7 @@ import { consoles, goTo } from './opened.ts'
 
 const PASSWORD = 'a long enough password'
 
-describe('the way into the console', { ...inBrowser, timeout: 240_000 }, () => {
+describe('the way into the console', inBrowser, () => {
   const { atDoor } = consoles()
 
   test('looks good with a key, a password, a code and a link', () =>

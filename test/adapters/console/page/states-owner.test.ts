@@ -25,7 +25,7 @@ const QUIET = [
   ['failures', 'None since the start of the node.'],
 ] as const
 
-describe('the owner’s part of the console', { ...inBrowser, timeout: 240_000 }, () => {
+describe('the owner’s part of the console', inBrowser, () => {
   const { signedIn, atDoor } = consoles()
   const looksOf = (page: Page) => (name: string, isBusy?: boolean) => expectGoodLooks(page, `node-${name}`, isBusy)
   const dialog = (page: Page) => page.getByRole('dialog')
