@@ -175,7 +175,7 @@ test('rounds rotate on fresh content after an uncounted warm-up', async () => {
     ['b', [1, 2, 3, 4]],
     ['c', [1, 2, 3, 4]],
   ])
-}, 90_000)
+})
 
 test("a value that a subject reports replaces the clock's", async () => {
   const told = { value: 7, also: { wait: 3 }, client: 'curl' }

@@ -23,7 +23,7 @@ describe('two nodes behind a proxy of the examples', {
   beforeAll(async () => {
     postgres = await sharedPostgres()
     fleet = await openNodeProcesses(await postgres.migrated(), { trustedProxies: 1 })
-  }, 60_000)
+  })
   afterAll(async () => {
     await fleet?.close()
     await postgres?.stop()

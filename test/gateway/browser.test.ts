@@ -22,7 +22,7 @@ describe('the gateway in a browser', inBrowser, () => {
 
   beforeAll(async () => {
     browser = await launchBrowser()
-  }, 60_000)
+  })
   afterAll(() => browser?.close())
 
   function served(run: (served: Served) => Promise<void>): Promise<void> {

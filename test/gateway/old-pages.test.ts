@@ -66,7 +66,7 @@ describe('old pages in a browser', inBrowser, () => {
 
   beforeAll(async () => {
     browser = await launchBrowser()
-  }, 60_000)
+  })
   afterAll(() => browser?.close())
 
   /** Serves files on the origin of the API. Runs the work with a page and the URL of their folder. */

@@ -32,7 +32,7 @@ beforeAll(async () => {
   db.close()
   // The pinning API needs a node that others can reach.
   served = await serveEngine(dataDir, { network: { enabled: true } })
-}, 60_000)
+})
 afterAll(async () => {
   await served[Symbol.asyncDispose]()
   directory.remove()

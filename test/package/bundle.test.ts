@@ -31,7 +31,7 @@ beforeAll(() => {
   bundle = mkdtempSync(join(CACHES, 'bundle-'))
   directory = temporaryDirectory()
   execFileSync(process.execPath, [join(ROOT, 'tools/bundle.ts'), bundle])
-}, 60_000)
+})
 afterAll(async () => {
   await ServerProcess.killAll()
   rmSync(bundle, { recursive: true, force: true })

@@ -247,5 +247,5 @@ describe('a data directory of 0.1.0', () => {
         await engine.stop()
       }
     })
-  }, 20_000)
+  })
 })

@@ -407,7 +407,7 @@ describe('serve', () => {
     const gone = await runHoldfast(['account', 'delete', '--account', account.id, ...flags])
     expect(gone).toMatchObject({ code: 1, stderr: `holdfast: there is no account ${account.id}\n` })
     await server.stop()
-  }, 60_000)
+  })
 
   test('a chosen key is the owner’s, never printed, and changeable', async () => {
     const chosen = `a key of one's own, long enough "$x"`

@@ -28,7 +28,7 @@ describe('the nodes of a fleet in the console', { ...inBrowser, ...needsPostgres
   beforeAll(async () => {
     server = await sharedPostgres()
     browser = await launchBrowser()
-  }, 60_000)
+  })
   afterAll(async () => {
     await browser?.close()
     await server?.stop()

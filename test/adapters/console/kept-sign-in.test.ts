@@ -28,7 +28,7 @@ describe('a kept sign-in', inBrowser, () => {
 
   beforeAll(async () => {
     browser = await launchBrowser({ hasBackForwardCache: true })
-  }, 60_000)
+  })
   afterAll(() => browser?.close())
 
   function visited(run: (visit: Visit) => Promise<void>, config: Partial<EngineOptions> = {}, hasPort = true) {

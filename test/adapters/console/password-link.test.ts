@@ -23,7 +23,7 @@ describe('a password link', inBrowser, () => {
 
   beforeAll(async () => {
     browser = await launchBrowser()
-  }, 60_000)
+  })
   afterAll(() => browser?.close())
 
   async function opened(run: (server: ConsoleServer, page: Page, open: () => Promise<string>) => Promise<void>) {

@@ -22,7 +22,7 @@ describe('a kept sign-in that is 15 minutes old', inBrowser, () => {
 
   beforeAll(async () => {
     browser = await launchBrowser()
-  }, 60_000)
+  })
   afterAll(() => browser?.close())
 
   function visited(

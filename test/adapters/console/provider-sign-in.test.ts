@@ -24,7 +24,7 @@ describe('a sign-in with a provider', inBrowser, () => {
 
   beforeAll(async () => {
     browser = await launchBrowser()
-  }, 60_000)
+  })
   afterAll(() => browser?.close())
 
   async function visited(run: (visit: Visit) => Promise<void>, options: Partial<EngineOptions> = {}): Promise<void> {

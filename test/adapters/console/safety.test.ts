@@ -25,7 +25,7 @@ describe('beside hosted content the console', inBrowser, () => {
 
   beforeAll(async () => {
     browser = await launchBrowser()
-  }, 60_000)
+  })
   afterAll(() => browser?.close())
 
   /** Runs with a visitor that has its own cache and storage. */

@@ -49,7 +49,7 @@ describe('two servers on one catalogue', { timeout: 120_000, ...needsPostgres },
       webhooks: { allowPrivate: true }, // feature: webhooks
     })
     ;({ a, b, close } = opened)
-  }, 60_000)
+  })
   beforeEach(async () => {
     // For up to two seconds, a restarted node refuses uploads that another node forwards as streams.
     const probe = () => formOf(pseudoRandom(100, 'probe'), { cl: 'second' })

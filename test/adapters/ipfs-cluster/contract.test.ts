@@ -38,7 +38,7 @@ describe('the contract with all clusters on a real IPFS Cluster', onRealCluster,
       replicationMax: 3,
     }
     world = await openSettledWorld(backend, { environment: { CLUSTER_AUTH: AUTH } }, new PollingClock(AUDITS_BEGIN))
-  }, 60_000)
+  })
 
   afterAll(() => world.close())
 

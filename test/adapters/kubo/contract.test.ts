@@ -21,7 +21,7 @@ describe('the contract with all clusters on a real Kubo', onRealKubo, () => {
     api = await started.promise
     const backend = { type: 'kubo' as const, api, authEnv: 'KUBO_AUTH' }
     world = await openSettledWorld(backend, { environment: { KUBO_AUTH: `bearer:${TOKEN}` } })
-  }, 60_000)
+  })
 
   afterAll(async () => {
     await world.close()

@@ -38,7 +38,7 @@ describe('the log of two nodes under load', { timeout: 120_000, ...needsPostgres
     postgres = await startPostgres()
     url = await postgres.fresh()
     nodes = await openNodeProcesses(url)
-  }, 60_000)
+  })
   afterAll(async () => {
     await nodes?.close()
     await postgres?.stop()

@@ -258,4 +258,4 @@ test('memory stays constant for a CAR of any size', async () => {
     expect(record.size).toBe(count * MiB)
     expect(highest - before).toBeLessThan(150 * MiB)
   })
-}, 60_000)
+})

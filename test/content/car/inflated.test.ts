@@ -150,7 +150,7 @@ test('pin.maxDepth applies to CARs', async () => {
     },
     { pin: { maxDepth: 1_500 } },
   )
-}, 60_000)
+})
 
 test('pin.maxBlocks applies to CARs, and below identity CIDs', async () => {
   await withEngine(
