@@ -38,8 +38,7 @@ export class ReachWalker {
         if (!(await this.#table.note(walk))) await this.#table.enter(walk, STAGE.end)
         return
       case STAGE.close:
-        if (!(await this.#table.close(walk))) await this.#table.enter(walk, STAGE.end)
-        return
+        return this.#table.close(walk)
       default:
         if (!(await this.#table.forget(walk))) await this.#table.end(walk)
     }

@@ -15,10 +15,10 @@ export class PrivateWays extends WithStatements {
   readonly #set = this.db.prepare<[number, number, number]>(`
     UPDATE root_blocks SET way = ? WHERE root_id = ? AND block_id = ?`)
 
-  /** Closes the next blocks of a root. Returns the id of the last one, or null if none is left. */
+  /** Closes the next blocks of a root. Returns the id of the last one, or null if none is left after it. */
   close(rootId: number, after: number): number | null {
     const rows = this.#next.all(rootId, after, ROWS_AT_ONCE)
     for (const { blockId, way } of rows) if (way < PRIVATE_WAY) this.#set.run(way + PRIVATE_WAY, rootId, blockId)
-    return rows.at(-1)?.blockId ?? null
+    return rows.length < ROWS_AT_ONCE ? null : (rows.at(-1)?.blockId ?? null)
   }
 }

@@ -10,7 +10,7 @@ import type { WithheldStatus } from './withheld.ts'
 
 /**
  * Stages of a walk in order: delete the rows of an earlier walk, walk from the root, store the ways, delete the walk. A
- * walk of a root that has become private begins at `close`, reads no block and continues at `end`.
+ * walk of a root that has become private only has the stage `close`, and reads no block.
  */
 export const STAGE = { forget: 0, walk: 1, note: 2, end: 3, close: 4 } as const
 
@@ -44,6 +44,8 @@ export interface Reached {
 }
 
 const ROWS_AT_ONCE = 100
+/** When walks of roots that have become private are due: before all others. */
+export const CLOSING = -1
 /** Value of `way` for a block to which no path leads from the root. */
 const UNREACHED = 404
 
@@ -159,13 +161,26 @@ export class ReachWalks extends WithStatements {
     })
   }
 
-  /** Closes the next blocks of a root to strangers. Returns false if no blocks are left. */
-  close(walk: ReachWalk): Promise<boolean> {
-    return this.#unlessChanged(walk, true, () => {
-      const last = this.#private.close(walk.rootId, walk.place)
-      if (last !== null) this.#place.run(last, walk.rootId)
-      return last !== null
+  /** Closes the next blocks of a root to strangers, then those of further roots, up to a number of roots and blocks. */
+  close(walk: ReachWalk): Promise<void> {
+    return this.#unlessChanged(walk, undefined, () => {
+      let next: ReachWalk | undefined = walk
+      for (let left = ROWS_AT_ONCE; left > 0 && next?.stage === STAGE.close; next = this.#next.get(CLOSING)) {
+        left -= this.#closeSome(next)
+      }
     })
+  }
+
+  /** Returns how much of a transaction the work takes. */
+  #closeSome({ rootId, place }: ReachWalk): number {
+    const last = this.#private.close(rootId, place)
+    if (last !== null) {
+      this.#place.run(last, rootId)
+      return ROWS_AT_ONCE
+    }
+    if (this.#forget.run(rootId, rootId, ROWS_AT_ONCE).changes > 0) return ROWS_AT_ONCE
+    this.#end(rootId)
+    return 1
   }
 
   /**
@@ -173,10 +188,12 @@ export class ReachWalks extends WithStatements {
    * down.
    */
   end(walk: ReachWalk): Promise<void> {
-    return this.#unlessChanged(walk, undefined, () => {
-      this.#open.run(walk.rootId)
-      this.#delete.run(walk.rootId)
-    })
+    return this.#unlessChanged(walk, undefined, () => this.#end(walk.rootId))
+  }
+
+  #end(rootId: number): void {
+    this.#open.run(rootId)
+    this.#delete.run(rootId)
   }
 
   /** Runs a step, unless the root has another owner since the walk was read. Such a change begins a stage again. */

@@ -5,7 +5,7 @@ import { LAST_UNCOMPARED } from './block-rows.ts'
 import type { Holds } from './holds.ts'
 import { PUBLIC } from './possessor.ts'
 import { PRIVATE_WAY } from './private-ways.ts'
-import { STAGE } from './reach-walks.ts'
+import { CLOSING, STAGE } from './reach-walks.ts'
 import type { RootRow, RootTable } from './root-table.ts'
 
 const ROWS_AT_ONCE = 500
@@ -21,8 +21,8 @@ export class RootOwners extends WithStatements {
   // An earlier stage stores the ways of the new owner later. A walk that stores ways begins with them again. A walk that
   // ends has stored them all, and may have deleted what it reached.
   readonly #demandClosing = this.db.prepare<[number]>(`
-    INSERT INTO reach_walks (root_id, stage, due_at) VALUES (?, ${STAGE.close}, -1)
-    ON CONFLICT (root_id) DO UPDATE SET due_at = -1, place = 0,
+    INSERT INTO reach_walks (root_id, stage, due_at) VALUES (?, ${STAGE.close}, ${CLOSING})
+    ON CONFLICT (root_id) DO UPDATE SET due_at = ${CLOSING}, place = 0,
       stage = CASE stage WHEN ${STAGE.end} THEN ${STAGE.close} ELSE stage END`)
   readonly #next = this.db.prepare<[number, number, number], { blockId: number; way: number }>(`
     SELECT block_id AS blockId, way FROM root_blocks WHERE root_id = ? AND block_id > ? ORDER BY block_id LIMIT ?`)

@@ -132,6 +132,19 @@ describe('the only hold on a public root', () => {
       expect(owners.give('mine', PUBLIC)).toBeNull()
     }))
 
+  test('shares a step with other roots, whose blocks close, too', () =>
+    withContentParts(async parts => {
+      const ids = await Promise.all(
+        [1, 2, 3].map(number => stored(parts, `hold ${number}`, { dag: leaf(pseudoRandom(200, `of ${number}`)) })),
+      )
+      for (const [index, id] of ids.entries()) expect(ownersOf(parts).give(`hold ${index + 1}`, OWN)).toBe(id)
+      const walk = parts.reach.next(0)
+      if (walk === undefined) throw new Error('no walk is due')
+      await new ReachWalker(parts.reach, () => parts.store).step(walk, new AbortController().signal)
+      expect(ids.flatMap(id => waysOf(parts, id))).toEqual([1_000, 1_000, 1_000])
+      expect(parts.reach.next(0)).toBeUndefined()
+    }))
+
   test('keeps takedowns in the way', () =>
     withContentParts(async parts => {
       const rootId = await stored(parts, 'mine')
