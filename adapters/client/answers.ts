@@ -18,6 +18,8 @@ export interface Upload {
   visibility: 'public' | 'private'
   /** Another record keeps the content of this private one public. */
   publicElsewhere?: true
+  /** What the database said of this private record, in a list of disputed records. Its node said the other. */
+  disputed?: Upload['visibility']
   /** How many nodes should have the content, and how many have it. Only for a new record with several copies. */
   copies?: { wanted: number; have: number }
   /** Link to public content, in answers to uploads. Servers before 0.4.0 send none. */

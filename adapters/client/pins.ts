@@ -29,7 +29,8 @@ export interface ListOptions {
   meta?: Readonly<Record<string, string>> | undefined
   type?: Upload['type'] | readonly Upload['type'][] | undefined
   status?: Upload['status'] | readonly Upload['status'][] | undefined
-  visibility?: Upload['visibility'] | undefined
+  /** With `disputed`, the records that database and node called differently, until their visibility is set. */
+  visibility?: Upload['visibility'] | 'disputed' | undefined
   /** Strictly before or after this time of creation, as ISO 8601 or a `Date`. */
   before?: string | Date | undefined
   after?: string | Date | undefined

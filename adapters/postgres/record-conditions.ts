@@ -9,6 +9,13 @@ const NEWEST_FIRST = 'created_at DESC, id DESC'
 /** SQL condition of a partial index. Few records are not pinned. */
 export const NOT_PINNED = "status <> 'pinned'"
 
+/** SQL conditions, of which those of one visibility are also conditions of partial indexes. */
+const OF_VISIBILITY = {
+  public: 'owner = 0',
+  private: 'owner <> 0',
+  disputed: 'owner <> 0 AND EXISTS (SELECT 1 FROM disputes WHERE record_id = records.id)',
+}
+
 export class Conditions {
   readonly params: SqlParam[]
   readonly #conditions: string[] = []
@@ -160,7 +167,7 @@ export function addSearch(
     conditions.add('status = ANY(?)', statuses)
     if (!statuses.includes('pinned')) conditions.is(NOT_PINNED)
   }
-  if (visibility !== null) conditions.is(visibility === 'public' ? 'owner = 0' : 'owner <> 0')
+  if (visibility !== null) conditions.is(OF_VISIBILITY[visibility])
   if (multihashes.length > 0) conditions.add('multihash = ANY(?::bytea[])', multihashes)
 }
 

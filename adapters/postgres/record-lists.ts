@@ -50,7 +50,11 @@ interface PageOrder {
   offset: number
   /** SQL of a cursor as text. */
   cursor?: string
+  /** True to read what the catalogue said of disputed records. */
+  isDisputed?: boolean
 }
+
+const DISPUTED = ', (SELECT catalogue FROM disputes WHERE record_id = records.id) AS disputed'
 
 export class RecordLists {
   readonly #sql: Sql
@@ -74,7 +78,8 @@ export class RecordLists {
         ? { conditions: conditionsOf(filter), by: order.by, isByNames: false }
         : await this.#walkedQuestion({ ...filter, search })
     if (after !== null) order.startAfter(conditions, after)
-    const read = { by, limit: limit + 1, offset: 0, cursor: order.cursor }
+    const isDisputed = search?.visibility === 'disputed'
+    const read = { by, limit: limit + 1, offset: 0, cursor: order.cursor, isDisputed }
     const rows = await (isByNames
       ? this.#rowsByNames<RecordRow & { cursor: string }>(conditions, read)
       : this.#rows<RecordRow & { cursor: string }>(conditions, read))
@@ -107,9 +112,18 @@ export class RecordLists {
     const searched = await this.#listOf(filter.accountId)
     if (isOfText(filter)) return this.#foundByText(searched, filter, offset, limit)
     const question = searchConditions(searched.list, filter)
-    const total = isOfStates(filter) ? await this.#countStates(filter) : await this.#countAll(question)
+    const { visibility } = filter.search
+    const enough = visibility === null ? Number.POSITIVE_INFINITY : Math.max(EXACT_MATCHES, offset + limit)
+    const total = isOfStates(filter) ? await this.#countStates(filter) : await this.#countTo(enough, question)
     if (offset >= total) return { rows: [], total }
-    return { rows: await this.#rows(question, { by: orderOf(filter.search).by, limit, offset }), total }
+    const { by } = orderOf(filter.search)
+    const rows = await this.#rows(question, { by, limit, offset, isDisputed: visibility === 'disputed' })
+    return total > enough ? { rows, total, totalIsLowerBound: true } : { rows, total }
+  }
+
+  /** Counts at most one match more than `enough`. */
+  #countTo(enough: number, question: Conditions): Promise<number> {
+    return enough === Number.POSITIVE_INFINITY ? this.#countAll(question) : this.#countUpTo(question, enough + 1)
   }
 
   /** Counts at most {@link EXACT_MATCHES} matches, or up to the end of a later page. */
@@ -227,10 +241,10 @@ export class RecordLists {
     return this.#sql.all<Row>(text, conditions.params)
   }
 
-  #rows<Row = RecordRow>(conditions: Conditions, { by, limit, offset, cursor }: PageOrder): Promise<Row[]> {
+  #rows<Row = RecordRow>(conditions: Conditions, { by, limit, offset, cursor, isDisputed }: PageOrder): Promise<Row[]> {
     const { where } = conditions
     const [most, from] = [conditions.param(limit), conditions.param(offset)]
-    const text = `SELECT ${columnsWith(cursor)} FROM records WHERE ${where} ORDER BY ${by} LIMIT ${most} OFFSET ${from}`
+    const text = `SELECT ${columnsWith(cursor)}${isDisputed ? DISPUTED : ''} FROM records WHERE ${where} ORDER BY ${by} LIMIT ${most} OFFSET ${from}`
     return this.#sql.all<Row>(text, conditions.params)
   }
 

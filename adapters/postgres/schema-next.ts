@@ -39,6 +39,9 @@ export const nextSchema = `
   CREATE INDEX records_with_names ON records (account_id, seq)
     INCLUDE (created_at, expires_at, type, status, owner, name, folded_name);
   DROP INDEX records_in_order;
+  -- A list of one visibility passes no records of the other.
+  CREATE INDEX records_private ON records (account_id, seq) INCLUDE (expires_at) WHERE owner <> 0;
+  CREATE INDEX records_public ON records (account_id, seq) INCLUDE (expires_at) WHERE owner = 0;
   -- Without statistics the planner prefers the youngest index. A look-up of an identical record needs this one.
   DROP INDEX records_identical;
   CREATE INDEX records_identical ON records (account_id, identity);

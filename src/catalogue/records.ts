@@ -1,5 +1,5 @@
 import type { PinStatus, StatusCode } from '../domain/pin-status.ts'
-import type { Visibility } from '../domain/visibility.ts'
+import type { Visibility, VisibilityFilter } from '../domain/visibility.ts'
 import type { DagIdentity } from '../ipld/cid.ts'
 import type { NewBlock } from '../ledger/blocks.ts'
 import type { WholeDag } from '../ledger/whole-dag.ts'
@@ -31,6 +31,8 @@ export interface RecordRow {
   meta: string | null
   /** 0 for a public record, else the number of its account. The root of the record has the same owner. */
   owner: number
+  /** What the catalogue said of a record that it and the node called differently. Only in a list of such records. */
+  disputed?: Visibility
   size: number
   dagSize: number
   /** Number of quota bytes of the blocks; 0 while this node does not have the blocks. */
@@ -125,7 +127,7 @@ export interface RecordSearch {
   types: ReadonlyArray<RecordRow['type']>
   statuses: readonly PinStatus[]
   /** Null for both. */
-  visibility: Visibility | null
+  visibility: VisibilityFilter | null
   multihashes: readonly Uint8Array[]
   /** Exclusive bounds of the creation time, in milliseconds since the epoch. */
   before: number | null

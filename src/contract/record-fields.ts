@@ -32,6 +32,12 @@ export const uploadFields = {
   publicElsewhere: Type.Optional(
     Type.Literal(true, { description: 'another record keeps the content of this private one public' }),
   ),
+  disputed: Type.Optional(
+    Type.Enum([...VISIBILITIES], {
+      description:
+        'what the database said of this private record; its node said the other. Only with `visibility=disputed`',
+    }),
+  ),
   copies: Type.Optional(
     Type.Object(
       { wanted: count, have: count },
@@ -85,6 +91,7 @@ export function presentUpload(record: PinRecord): Shown<typeof Upload> {
     type: record.type,
     visibility: record.visibility,
     ...(record.publicElsewhere && { publicElsewhere: true as const }),
+    ...(record.disputed && { disputed: record.disputed }),
     ...(record.copies && { copies: record.copies }),
   }
 }

@@ -5,6 +5,11 @@ export type Visibility = 'public' | 'private'
 
 export const VISIBILITIES: readonly Visibility[] = ['public', 'private']
 
+/** The records of a list: those of one visibility, or those that catalogue and node called differently. */
+export type VisibilityFilter = Visibility | 'disputed'
+
+export const VISIBILITY_FILTERS: readonly VisibilityFilter[] = [...VISIBILITIES, 'disputed']
+
 /**
  * Stored content that a record may be made of, apart from the content of the request itself:
  * - `public`: only public content

@@ -5,7 +5,7 @@ import type { NameMatch } from '../catalogue/records.ts'
 import type { PendingNode } from '../domain/pending-nodes.ts'
 import type { PinStatus } from '../domain/pin-status.ts'
 import type { ByteSource } from '../domain/sources.ts'
-import type { Adoption, Visibility } from '../domain/visibility.ts'
+import type { Adoption, Visibility, VisibilityFilter } from '../domain/visibility.ts'
 
 export type { Adoption, ByteSource, NameMatch, PinStatus, Visibility }
 /** Origin of the content: an uploaded file, an uploaded directory, or a CID. */
@@ -33,6 +33,8 @@ export interface PinRecord {
    * the visibility.
    */
   publicElsewhere?: true
+  /** What the catalogue said of this private record, in a list of disputed records. The node said the other. */
+  disputed?: Visibility
   /**
    * How many nodes should have the content, and how many have it. Only in the answer to a new upload or pin of a cluster
    * that wants several copies.
@@ -195,7 +197,8 @@ export interface ListQuery {
   meta?: Readonly<Record<string, string>> | undefined
   type?: PinType | readonly PinType[] | undefined
   status?: PinStatus | readonly PinStatus[] | undefined
-  visibility?: Visibility | undefined
+  /** With `disputed`, the records that catalogue and node called differently, until their visibility is set. */
+  visibility?: VisibilityFilter | undefined
   /**
    * Lists only records created strictly before or strictly after this instant: a `Date`, an RFC 3339 date-time, or
    * milliseconds since the epoch.

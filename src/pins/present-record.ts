@@ -37,6 +37,7 @@ export function presentRecord(row: ListedRecord): PinRecord {
     customName,
     meta,
     visibility: owner === PUBLIC ? 'public' : 'private',
+    ...(row.disputed && { disputed: row.disputed }),
     size,
     dagSize,
     expiresAt,

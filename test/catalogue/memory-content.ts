@@ -386,7 +386,7 @@ function isFound(
     Object.entries(meta).every(([key, value]) => Object.hasOwn(told, key) && told[key] === value) &&
     (types.length === 0 || types.includes(row.type)) &&
     (statuses.length === 0 || statuses.includes(row.status)) &&
-    (visibility === null || (visibility === 'public') === (row.owner === 0)) &&
+    (visibility === null || (visibility !== 'disputed' && (visibility === 'public') === (row.owner === 0))) &&
     (multihashes.length === 0 || multihashes.some(content => hex(content) === hex(row.multihash))) &&
     (before === null || row.createdAt < before) &&
     (after === null || row.createdAt > after)

@@ -32,6 +32,8 @@ export interface RecordQuestion {
  * the others.
  */
 const MOST_PARTS = 8
+/** Only an external catalogue can dispute with the ledger. */
+const OF_VISIBILITY = { public: 'owner = 0', private: 'owner <> 0', disputed: 'FALSE' }
 
 export function questionOf(filter: RecordFilter & { search: RecordSearch }): RecordQuestion {
   const { multihash, hasExpiration, search, now } = filter
@@ -56,7 +58,7 @@ export function questionOf(filter: RecordFilter & { search: RecordSearch }): Rec
       ...names.map(({ text, match }) => namedCondition(text, match)),
       ...among('type', types),
       ...among('status', statuses),
-      ...(visibility === null ? [] : [{ text: visibility === 'public' ? 'owner = 0' : 'owner <> 0', params: [] }]),
+      ...(visibility === null ? [] : [{ text: OF_VISIBILITY[visibility], params: [] }]),
     ]),
     stored: allOrNone([
       ...(multihash === null ? [] : [{ text: 'multihash = ?', params: [multihash] }]),

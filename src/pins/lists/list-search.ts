@@ -2,7 +2,7 @@ import { LONGEST_NAME, type NameMatch, type RecordFilter, type RecordSearch } fr
 import { instantOf } from '../../domain/date-time.ts'
 import { HoldfastError } from '../../domain/errors.ts'
 import type { PinStatus } from '../../domain/pin-status.ts'
-import { checkedVisibility } from '../../domain/visibility.ts'
+import { VISIBILITY_FILTERS } from '../../domain/visibility.ts'
 import { parseCid } from '../../ipld/cid.ts'
 import { checkedMeta } from '../pin-names.ts'
 import type { ListQuery, PinType } from '../pin-types.ts'
@@ -35,7 +35,7 @@ export function searchOf(query: ListQuery): RecordSearch | undefined {
     meta: checkedMeta(query.meta),
     types: someOf('type', query.type, PIN_TYPES),
     statuses: someOf('status', query.status, PIN_STATUSES),
-    visibility: query.visibility === undefined ? null : checkedVisibility(query.visibility),
+    visibility: someOf('visibility', query.visibility, VISIBILITY_FILTERS)[0] ?? null,
     multihashes: contentsOf(query.cids),
     before: instant('before', query.before),
     after: instant('after', query.after),

@@ -32,6 +32,14 @@ describe('a record that database and node call differently', { timeout: 240_000,
     const { findings } = await a.engine.reconcile({ dryRun: true })
     return findings.flatMap(({ kind, what, detail }) => (kind === 'record-disputed' ? { what, detail } : []))
   }
+  /** Returns what an account sees, by pages with and without numbers. */
+  const ownDisputes = async ({ a, account }: Fleet) => {
+    const { items } = await a.engine.pins.list({ account, visibility: 'disputed' })
+    const walked: unknown[] = []
+    for await (const item of a.engine.pins.all({ account, visibility: 'disputed' })) walked.push(item)
+    expect(walked).toEqual(items)
+    return items.map(({ uploadId, visibility, disputed }) => [uploadId, visibility, disputed])
+  }
   /** Waits until a public file is read again. Fails if one of the others is read before. */
   const untilServed = async (node: FleetNode, cid: string, others: readonly string[]) => {
     const seen = async (): Promise<number> => {
@@ -72,6 +80,10 @@ describe('a record that database and node call differently', { timeout: 240_000,
           { what: shown.uploadId, detail: `${shown.cid} was private in the database, and public on its node` },
         ]
         expect(await disputes(fleet)).toEqual(expect.arrayContaining(sides))
+        expect(await ownDisputes(fleet)).toEqual([
+          [shown.uploadId, 'private', 'private'],
+          [hidden.uploadId, 'private', 'public'],
+        ])
         expect(warnings).toContainEqual({
           record: hidden.uploadId,
           cid: hidden.cid,
@@ -82,7 +94,7 @@ describe('a record that database and node call differently', { timeout: 240_000,
         await change(fleet, shown.uploadId, 'public')
         await change(fleet, hidden.uploadId, 'private')
         await expect.poll(() => statusOf(b, shown.cid), PATIENCE).toBe(200)
-        expect(await disputes(fleet)).toEqual([])
+        expect([await disputes(fleet), await ownDisputes(fleet)]).toEqual([[], []])
         for (const node of [a, b]) await node.engine.reconcile({ force: true })
         expect((await a.engine.pins.list({ account })).items.map(({ status }) => status)).toEqual(
           Array(3).fill('pinned'),
