@@ -376,6 +376,7 @@ describe('architecture', () => {
       'concurrency/turns',
       'concurrency/work',
       'wiring/loaded-handlers',
+      'wiring/outage-reading',
       'backup/newest-backup',
     ].map(name => `src/${name}.ts`)
     const indexes = ['node-http', 'client', 'console', 'fetch', 'opentelemetry'].map(

@@ -6,6 +6,8 @@ const postgres = (name: string) => ({ file: 'test/adapters/postgres/content.test
 const changes = (name: string) => ({ file: 'test/visibility/changes.test.ts', name })
 const ownReads = (name: string) => ({ file: 'test/visibility/own-reads.test.ts', name })
 const setBack = (name: string) => ({ file: 'test/adapters/fleet/set-back-visibility.test.ts', name })
+const inOutage = (name: string) => ({ file: 'test/adapters/fleet/start-in-outage.test.ts', name })
+const oneVisibility = (name: string) => ({ file: 'test/adapters/postgres/visibility-lists.test.ts', name })
 const adoption = { file: 'test/visibility/adoption.test.ts', name: 'is private, and only for credentials that may' }
 const matrix = { file: 'test/visibility/matrix.test.ts', name: 'is absent for strangers and other accounts' }
 
@@ -464,6 +466,55 @@ export const visibilityPromises: readonly KeptPromise[] = [
     find: 'run === last.run || (last.isJoined',
     replace: '(last.isJoined',
     test: setBack('does not delay a plain restart'),
+  },
+  {
+    promise: 'one step closes many small roots that have become private',
+    file: 'src/ledger/reach-walks.ts',
+    find: 'next = this.#next.get(CLOSING)) {',
+    replace: 'next = undefined) {',
+    test: ways('shares a step with other roots'),
+  },
+  {
+    promise: 'a node that has left the fleet serves nothing without the database',
+    file: 'src/wiring/outage-reading.ts',
+    find: ' AND follows = 1',
+    replace: '',
+    test: inOutage('serves nothing after a stop that the database knows'),
+  },
+  {
+    promise: 'a copy of a ledger serves nothing without the database',
+    file: 'src/wiring/outage-reading.ts',
+    find: 'AND birth = ?',
+    replace: 'AND birth <> ?',
+    test: inOutage('serves nothing from a copy of its ledger'),
+  },
+  {
+    promise: 'content that a node does not know is 503 without the database',
+    file: 'src/wiring/outage-reading.ts',
+    find: "'nodes open': refuse",
+    replace: "'nodes open': () => null",
+    test: inOutage('serves public content by its last confirmed change'),
+  },
+  {
+    promise: 'a list of one visibility in PostgreSQL passes no records of the other',
+    file: 'adapters/postgres/schema-next.ts',
+    find: 'INCLUDE (expires_at) WHERE owner = 0;',
+    replace: 'INCLUDE (expires_at) WHERE owner = 1;',
+    test: oneVisibility('reads few records of a list with many private ones'),
+  },
+  {
+    promise: 'a long list of one visibility in PostgreSQL is counted up to a bound',
+    file: 'adapters/postgres/record-lists.ts',
+    find: 'visibility === null ? Number.POSITIVE_INFINITY : Math',
+    replace: 'visibility === undefined ? 0 : Number.MAX_SAFE_INTEGER - 1 + Math',
+    test: oneVisibility('reads few records of a list with many public ones'),
+  },
+  {
+    promise: 'an account lists its own disputed records',
+    file: 'adapters/postgres/record-conditions.ts',
+    find: "disputed: 'owner <> 0 AND EXISTS",
+    replace: "disputed: 'owner <> 0 AND NOT EXISTS",
+    test: setBack('is private after a set-back of the database'),
   },
   {
     promise: 'the walk that closes a root begins with its change',

@@ -1,13 +1,5 @@
 import { type Logger, pino } from 'pino'
-import {
-  checkConfig,
-  createEngine,
-  type Engine,
-  type EngineConfig,
-  HoldfastError,
-  isHoldfastError,
-  SCOPES,
-} from '../../src/index.ts'
+import { checkConfig, type Engine, type EngineConfig, HoldfastError, isHoldfastError, SCOPES } from '../../src/index.ts'
 import { loadHandlers } from '../../src/wiring/loaded-handlers.ts'
 import { createConsole } from '../console/index.ts'
 import {
@@ -28,6 +20,7 @@ import { checkDescriptors } from './descriptors.ts'
 import { cannotListen, listen, localUrl, urlHost } from './listener.ts'
 import { LogLines } from './log-lines.ts'
 import { listenForMetrics } from './metrics-listener.ts'
+import { engineOrOutage } from './outage-server.ts'
 import { print } from './output.ts'
 import { logProcess } from './process-log.ts'
 import { serverAdapters } from './server-adapters.ts'
@@ -67,17 +60,9 @@ export async function serve(given: GivenTo<'serve'>, env: Environment): Promise<
   const network = networkOf(config)
   const metrics = new PrometheusMetrics()
   if (config.tracing === true) metrics.finished = await openTelemetry()
-  const engine = await createEngine({
-    ...config,
-    ...pool,
-    memoryBytes,
-    network,
-    dataDir,
-    logger,
-    metrics,
-    environment: env,
-    ...serverAdapters,
-  })
+  const options = { ...config, ...pool, memoryBytes, network, dataDir, logger, metrics, environment: env }
+  const engine = await engineOrOutage({ ...options, ...serverAdapters }, settings, stopped)
+  if (engine === null) return endLog()
   // Half of the descriptors are reserved for everything else. The API and the gateway share the other half.
   const maxConnections = connectionsOfEach(2, memoryBytes)
   const pages = config.console === true ? { console: createConsole(engine, { ...publicUrlOf(config), logger }) } : {}

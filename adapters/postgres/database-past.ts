@@ -92,6 +92,10 @@ export class DatabasePast implements CataloguePast {
     this.#kept.confirm(revision)
   }
 
+  follow(): void {
+    this.#kept.follow(true)
+  }
+
   /**
    * Forgets the former history of a data directory that has joined as a new node, or was restored, and stores why it must
    * offer.

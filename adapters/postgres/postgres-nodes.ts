@@ -1,7 +1,9 @@
 import type { FleetNodes, KnownNode, ListedNode, LostRecord } from '../../src/catalogue/fleet.ts'
 import type { Page, PageRequest } from '../../src/catalogue/page.ts'
+import type { KeptPast } from '../../src/catalogue/shared-catalogue.ts'
 import type { CatalogueTable } from '../../src/catalogue/tables.ts'
 import type { Clock } from '../../src/domain/clock.ts'
+import { isHoldfastError } from '../../src/domain/errors.ts'
 import { beginRetirement } from './begin-retirement.ts'
 import { confirmAway } from './copy-presence.ts'
 import { forgetNode } from './forget-node.ts'
@@ -24,9 +26,20 @@ export class Nodes implements FleetNodes {
   #isLeaving = false
   readonly #listed: NodeList
   readonly #beats = new OwnHeartbeats()
+  readonly #follow: KeptPast['follow']
 
-  /** @param tables the tables of features */
-  constructor(database: Postgres, clock: Clock, name: string, tables: readonly CatalogueTable[] = []) {
+  /**
+   * @param tables the tables of features
+   * @param follow notes durably whether changes by other nodes wait for this node
+   */
+  constructor(
+    database: Postgres,
+    clock: Clock,
+    name: string,
+    tables: readonly CatalogueTable[] = [],
+    follow: KeptPast['follow'] = () => false,
+  ) {
+    this.#follow = follow
     this.#database = database
     this.#clock = clock
     this.#name = name
@@ -53,7 +66,10 @@ export class Nodes implements FleetNodes {
   async stop(): Promise<void> {
     this.#ended = true
     this.#cancel()
-    await this.#heartbeat('NULL', false).catch(() => undefined)
+    const hasFollowed = this.#follow(false)
+    await this.#heartbeat('NULL', false).catch(error => {
+      if (hasFollowed && isHoldfastError(error, 'UNAVAILABLE')) this.#follow(true)
+    })
   }
 
   /** Callers share a query in progress, so that requests for a node that is down do not multiply queries. */

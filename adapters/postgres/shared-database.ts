@@ -61,7 +61,12 @@ export async function openShared(options: SharedOptions, name: NodeName): Promis
     const fleet =
       options.address === null
         ? null
-        : { nodes: new Nodes(database, clock, node.name, tables), secret, run, load: loadFleet }
+        : {
+            nodes: new Nodes(database, clock, node.name, tables, isFollowing => options.past.follow(isFollowing)),
+            secret,
+            run,
+            load: loadFleet,
+          }
     const plain = fleet === null ? [] : await plainNodes(database)
     if (plain.length > 0) options.onPlainTraffic?.(plain)
     const close = async (): Promise<void> => {

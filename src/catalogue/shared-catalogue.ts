@@ -156,6 +156,8 @@ export interface CataloguePast {
   learn(setBack: SetBack): void
   /** Notes a change in the ledger before the node confirms it in the database. */
   confirm(revision: number): void
+  /** Notes in the ledger that the node has all changes, and that later ones wait for it until it stops. */
+  follow(): void
 }
 
 /** Marks that identify the history of a database. A restored copy or a promoted standby has different marks. */
@@ -190,6 +192,8 @@ export interface KeptPast {
   begin(run: string, known: string | null): void
   /** Notes that the catalogue has a start. */
   joined(run: string): void
+  /** Notes durably whether the node has all changes, and later ones wait for it. Returns whether that is new. */
+  follow(isFollowing: boolean): boolean
   /** Returns the newest change in {@link RevisionRows} that the node has confirmed; 0 for none. */
   revision(): number
   confirm(revision: number): void

@@ -29,6 +29,12 @@ export function placeOf(path: string): string {
   return `${dev}:${ino}`
 }
 
+/** Returns a text that is another one for a copy of the file, even at the same path. */
+export function birthOf(path: string): string {
+  const { ino, birthtimeNs } = statSync(path, { bigint: true })
+  return `${ino}:${birthtimeNs}`
+}
+
 /**
  * Rejects a data directory with a restore that is running or was killed.
  * @throws HoldfastError `DATA_DIR_UNUSABLE`

@@ -1,3 +1,4 @@
+import type { Database } from '../storage/database.ts'
 import { WithStatements } from '../storage/with-statements.ts'
 
 /** Number of newest holds that the node checks in the catalogue when it connects. */
@@ -24,6 +25,7 @@ type Marks = Pick<Row, 'system' | 'timeline' | 'database'>
 
 /** The history of the external catalogue when this node last used it, and the newest holds of this node. */
 export class CataloguePastTable extends WithStatements {
+  readonly #birth: string | null
   readonly #get = this.db.prepare<[], Row>(`
     SELECT system, timeline, "database", problem, set_back AS setBack FROM catalogue_past`)
   readonly #delete = this.db.prepare<[]>('DELETE FROM catalogue_past')
@@ -38,11 +40,20 @@ export class CataloguePastTable extends WithStatements {
   readonly #runs = this.db.prepare<[number], Run>(`
     SELECT run, is_joined AS isJoined, revision FROM catalogue_runs ORDER BY rowid DESC LIMIT ?`)
   readonly #setJoined = this.db.prepare<[string]>('UPDATE catalogue_runs SET is_joined = 1 WHERE run = ?')
+  readonly #setBirth = this.db.prepare<[string | null, string]>('UPDATE catalogue_runs SET birth = ? WHERE run = ?')
+  readonly #setFollows = this.db.prepare<[number, number]>(`
+    UPDATE catalogue_runs SET follows = ? WHERE follows <> ? AND rowid = (SELECT MAX(rowid) FROM catalogue_runs)`)
   readonly #forgetRuns = this.db.prepare<[number]>(`
     DELETE FROM catalogue_runs WHERE is_joined = 0 OR rowid <= (SELECT MAX(rowid) FROM catalogue_runs) - ?`)
   readonly #addRun = this.db.prepare<[string, number]>('INSERT INTO catalogue_runs (run, revision) VALUES (?, ?)')
   readonly #setRevision = this.db.prepare<[number]>(`
     UPDATE catalogue_runs SET revision = ? WHERE rowid = (SELECT MAX(rowid) FROM catalogue_runs)`)
+
+  /** @param birth names the file of this ledger */
+  constructor(database: Database, birth: string | null = null) {
+    super(database)
+    this.#birth = birth
+  }
 
   get(): { past: Marks; problem: string | null; setBack: string | null } | null {
     const row = this.#get.get()
@@ -102,7 +113,17 @@ export class CataloguePastTable extends WithStatements {
 
   /** Notes that the catalogue has a start. */
   joined(run: string): void {
-    this.#setJoined.run(run)
+    this.db.transaction(() => {
+      this.#setJoined.run(run)
+      this.#setBirth.run(this.#birth, run)
+    })
+  }
+
+  /** Notes durably whether the node has all changes, and later ones wait for it. Returns whether that is new. */
+  follow(isFollowing: boolean): boolean {
+    const follows = isFollowing ? 1 : 0
+    this.db.setDurable(true)
+    return this.#setFollows.run(follows, follows).changes > 0
   }
 
   /** Returns the newest change of the catalogue that this node has confirmed; 0 for none. */

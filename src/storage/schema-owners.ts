@@ -17,11 +17,14 @@ export const ownersSchema = `
   CREATE INDEX roots_by_announcement ON roots (announced_at) WHERE state = 'complete' AND owner = 0;
 
   -- The starts of this node on an external catalogue, in order. is_joined: 1 once the catalogue has noted the run.
-  -- revision: the newest change of the catalogue that the node has confirmed.
+  -- revision: the newest change of the catalogue that the node has confirmed. birth: names the file of this ledger.
+  -- follows: 1 while the node has all changes, and later ones wait for it.
   CREATE TABLE catalogue_runs (
     run TEXT NOT NULL,
     is_joined INTEGER NOT NULL DEFAULT 0,
-    revision INTEGER NOT NULL DEFAULT 0
+    revision INTEGER NOT NULL DEFAULT 0,
+    birth TEXT,
+    follows INTEGER NOT NULL DEFAULT 0
   ) STRICT;
   -- Public roots up to this id wait until the node has compared their owners with the catalogue. Without a row none waits.
   CREATE TABLE uncompared (root_id INTEGER NOT NULL) STRICT;

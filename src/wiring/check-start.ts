@@ -17,10 +17,11 @@ import { checkClusterDirectories } from '../ledger/cluster-directories.ts'
 import { networkSettings } from '../network/network-settings.ts'
 import { checkDataKey } from '../storage/data-key.ts'
 import { Database } from '../storage/database.ts'
-import { checkCatalogue, checkSharedCatalogue } from './open-shared-catalogue.ts'
+import { checkSharedCatalogue } from './open-shared-catalogue.ts'
 import { openSignIn } from './open-sign-in.ts'
 import { type Setup, setupOf } from './setup.ts'
 import { remoteOf, withCaches } from './stores.ts'
+import { checkCatalogue } from './used-catalogue.ts'
 
 /** Stores that an engine opens for writing, if they exist. */
 const STORES = ['datastore', 'blocks', 'tmp']

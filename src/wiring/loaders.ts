@@ -27,6 +27,7 @@ export const loaders = {
   moveCatalogue: () => import('./move-catalogue.ts'),
   replaceDataKey: () => import('./replace-data-key.ts'),
   checkStart: () => import('./check-start.ts'),
+  sharedCatalogue: () => import('./open-shared-catalogue.ts'),
   connectAccounts: () => import('./connect-accounts.ts'),
   reading: () => import('./reading.ts'),
   /** The package behind `httpAgent`, which loads it with its first request. */

@@ -1,9 +1,9 @@
 import { Possessor, PUBLIC } from '../ledger/possessor.ts'
 import type { FleetMember, FleetParts } from '../nodes/fleet-system.ts'
 import type { ClustersModule } from './clusters-module.ts'
-import { FLEET_SECRET } from './open-shared-catalogue.ts'
 import type { Setup } from './setup.ts'
 import type { StorageModule } from './storage-module.ts'
+import { FLEET_SECRET } from './used-catalogue.ts'
 
 export type NodesModule = ReturnType<typeof makeNodes>
 

@@ -31,10 +31,11 @@ import { Checkpoints } from '../storage/checkpoints.ts'
 import { openDataKey } from '../storage/data-key.ts'
 import { Database } from '../storage/database.ts'
 import { LogSync } from '../storage/log-sync.ts'
+import { loaders } from './loaders.ts'
 import { memoryShares } from './memory-shares.ts'
-import { openSharedCatalogue } from './open-shared-catalogue.ts'
 import { openSignIn } from './open-sign-in.ts'
 import type { Setup } from './setup.ts'
+import { checkCatalogue } from './used-catalogue.ts'
 
 export interface Stores {
   database: Database
@@ -94,7 +95,8 @@ async function openAll(setup: Setup): Promise<Stores> {
     chunkPool.limitTo(shares.chunks)
     directoryMemory.limitTo(shares.names)
     closers.push(() => database.close())
-    const shared = await openSharedCatalogue(setup, database)
+    checkCatalogue(database, setup.catalogueDatabase)
+    const shared = await openShared(setup, database)
     if (shared !== null) closers.push(() => shared.close())
     const fleetSystem = shared?.fleet ? await loadFleet(shared.fleet) : null
     const checkpoints = new Checkpoints(join(dataDir, DATABASE))
@@ -149,6 +151,12 @@ async function openAll(setup: Setup): Promise<Stores> {
     await close()
     throw error
   }
+}
+
+async function openShared(setup: Setup, database: Database): Promise<SharedCatalogue | null> {
+  if (setup.catalogueDatabase === null) return null
+  const { openSharedCatalogue } = await loaders.sharedCatalogue()
+  return openSharedCatalogue(setup, database, setup.catalogueDatabase)
 }
 
 /**

@@ -31,12 +31,11 @@ export function makeTakedowns(
   const apply = async (): Promise<void> => {
     await takedowns.follow()
     revisions.publish()
-    // Nobody reads before the start, and the first release after it withdraws provider records.
-    if (work === null || !hasStarted) return
+    if (work === null) return
     // Until its release, the former hold of a record that is now private shows the content to everyone.
     await work.dropReleased()
     revisions.publish()
-    withholding.wake()
+    if (hasStarted) withholding.wake()
   }
   const fleet =
     shared === null

@@ -140,11 +140,11 @@ export const START_CASES: Readonly<Record<string, StartCase>> = {
     },
   },
   'a catalogue in PostgreSQL without its URL': {
-    from: ['src/wiring/open-shared-catalogue.ts'],
+    from: ['src/wiring/used-catalogue.ts'],
     prepare: ({ data }) => sql(data, `INSERT INTO catalogue_node (name) VALUES ('node-1')`),
   },
   'accounts of its own beside a catalogue in PostgreSQL': {
-    from: ['src/wiring/open-shared-catalogue.ts'],
+    from: ['src/wiring/used-catalogue.ts'],
     prepare: () => ({ database: 'postgres://127.0.0.1:1/none' }),
   },
   'a data directory without a name': { from: ['src/wiring/setup.ts'], prepare: () => ({ dataDir: '' }) },

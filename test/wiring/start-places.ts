@@ -40,11 +40,11 @@ export const START_PLACES: Readonly<Record<string, number>> = {
   'src/wiring/connect-catalogue.ts': 2,
   'src/wiring/move-catalogue.ts': 1,
   'src/wiring/open-accounts.ts': 2,
-  'src/wiring/open-shared-catalogue.ts': 2,
   'src/wiring/open-sign-in.ts': 1,
   'src/wiring/replace-data-key.ts': 1,
   'src/wiring/setup.ts': 4,
   'src/wiring/stores.ts': 1,
+  'src/wiring/used-catalogue.ts': 2,
 }
 
 /** Reasons for which no case reaches a file. */

@@ -96,6 +96,7 @@ async function setBack(database: Postgres): Promise<void> {
     olderSide: () => null,
     begin: () => undefined,
     joined: () => undefined,
+    follow: () => false,
     revision: () => 0,
     confirm: () => undefined,
   }
