@@ -134,6 +134,7 @@ export type {
   UploadToken,
   Usage,
   Visibility,
+  VisibilityFilter,
   VisibilityOutcome,
   VisibilityRequest,
   WholeListQuery,

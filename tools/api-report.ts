@@ -84,6 +84,7 @@ try {
     join(BIN, 'typescript/bin/tsc'),
     ...['-p', 'tsconfig.build.json', '--emitDeclarationOnly', '--outDir', directory],
   ])
+  run('the declarations of the client', [join(import.meta.dirname, 'client-declarations.ts'), directory])
   copyFileSync(join(ROOT, 'package.json'), join(directory, 'package.json'))
   symlinkSync(BIN, join(directory, 'node_modules'), 'junction')
   const changed: string[] = []

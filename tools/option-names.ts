@@ -78,7 +78,9 @@ const FILES: Readonly<Record<string, Readonly<Record<string, Source>>>> = {
 }
 
 /** Things that a call is about. They may have more fields, for example from a newer server. */
-const THINGS = new Set(['Account', 'Job', 'Pin', 'Principal', 'Status', 'UploadToken'])
+const THINGS = new Set(['Account', 'Principal', 'UploadToken'])
+/** Parameters of the client that are such things. */
+const THING_PARAMETERS = new Set(['job', 'pin'])
 const LINE_WIDTH = 120
 const HEAD = `// Written by tools/option-names.ts from the types of the options: npm run docs
 `
@@ -134,15 +136,17 @@ class OptionNames {
     const lines = methods.flatMap(method => {
       const signatures = this.#checker.getSignaturesOfType(this.#typeOfSymbol(method), SignatureKind.Call)
       const positions = signatures.flatMap(signature =>
-        signature
-          .getParameters()
-          .map((parameter, i) => [i, this.#optionNames(this.#typeOfSymbol(parameter), true)] as const),
+        signature.getParameters().map((parameter, i) => [i, this.#argumentNames(parameter)] as const),
       )
       const given = Object.entries(Object.fromEntries(positions.filter(([, names]) => names.length > 0)))
       const rows = given.map(([i, names]) => property(`'${method.name}.${i}':`, names))
       return rows.length === 0 ? [] : [marked(rows.join(''), this.#featureOf(method))]
     })
     return lines.length === 0 ? '{}' : `{\n${lines.join('')}}`
+  }
+
+  #argumentNames(parameter: Named): string[] {
+    return THING_PARAMETERS.has(parameter.name) ? [] : this.#optionNames(this.#typeOfSymbol(parameter), true)
   }
 
   /** Returns the feature in whose lines a method is declared. */

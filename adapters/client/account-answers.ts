@@ -1,110 +1,34 @@
-import type { Plan } from '../../src/domain/plan.ts'
+import type { Static } from 'typebox'
+import type * as auth from '../../src/contract/account/auth.ts'
+import type * as secondFactor from '../../src/contract/account/second-factor-routes.ts'
+import type * as sessions from '../../src/contract/account/session-routes.ts'
+import type * as tokens from '../../src/contract/account/tokens.ts'
+import type * as users from '../../src/contract/account/user-fields.ts'
 
 /** Current usage of an account. */
-export interface Usage {
-  pins: number
-  /** Bytes that count against the quota. Each distinct DAG counts once. */
-  storedBytes: number
-  /** Bytes that only deleted records name, in their undo period. Absent before version 0.4.0. */
-  keptBytes?: number
-}
-
+export type Usage = Static<typeof users.usage>
 /** Bytes that the gateway sent for an account in the current month. */
-export interface AccountEgress {
-  /** In UTC, such as `2026-11`. */
-  month: string
-  bytes: number
-  domains: { domain: string; bytes: number }[]
-}
-
+export type AccountEgress = Static<typeof users.egress>
+/** At most `requests` requests in each window of `windowSeconds`. */
+export type RateLimit = Static<typeof users.RateLimitView>
+/** Limits of an account. Null means no limit. All sizes are in bytes. */
+export type Plan = Static<typeof users.PlanDetails>
 /** The account that the client's credential belongs to. */
-export interface User {
-  id: string
-  email: string
-  username: string
-  /** The account's email by default. */
-  name: string
-  role: 'owner' | 'user'
-  plan: string
-  planDetails: Plan
-  clusters: number
-  usage: Usage
-  /** Up to a few seconds old. */
-  egress: AccountEgress
-  createdAt: string
-  /** Visibility of records whose request names none. Absent before version 0.4.0. */
-  defaultVisibility?: 'public' | 'private'
-  twoFactorEnabled: boolean
-}
-
+export type User = Static<typeof users.User>
 /** An API key, without its secret. */
-export interface Key {
-  name: string
-  label: string | null
-  /** First characters of the key's secret. */
-  prefix: string
-  /** Name of the key that created this key. */
-  parent: string | null
-  scopes: string[]
-  ipAllowlist: string[]
-  createdAt: string
-  expiresAt: string | null
-  lastUsed: string | null
-  upload: UploadGrant | null
-  uses: number
-}
-
+export type Key = Static<typeof tokens.Key>
 /** Limits of an upload token. */
-export interface UploadGrant {
-  maxUses: number
-  /** Maximum size of one upload. Null if only the plan limits the size. */
-  maxBytes: number | null
-  /** Cluster of the uploads. Null means the account's default cluster. */
-  cl: string | null
-  /** Expiry of the uploads. Null if they never expire. */
-  timelock: string | null
-}
-
+export type UploadGrant = Static<typeof tokens.Grant>
 /** A newly created key. */
-export interface NewKey {
-  /** Secret of the key. No other response contains it. */
-  token: string
-  name: string
-  label: string | null
-  scopes: string[]
-  createdAt: string
-  expiresAt: string | null
-}
-
+export type NewKey = Static<typeof tokens.NewKeyView>
 /** A newly created session. */
-export interface NewSession {
-  /** Credential with every scope for 24 hours. */
-  token: string
-  user: User
-}
-
+export type NewSession = Static<typeof auth.SignInView>
 /** Response to a sign-in that still needs a second-factor code. */
-export interface SecondFactorAsked {
-  requires2FA: true
-  /** Works once and expires after five minutes. */
-  temporaryToken: string
-}
-
+export type SecondFactorAsked = Static<typeof auth.SecondFactorAsked>
 /** A session of the account. */
-export interface SessionRow {
-  id: string
-  createdAt: string
-  expiresAt: string
-  current: boolean
-}
-
+export type SessionRow = Static<typeof sessions.SessionView>
 /** A secret to set up in an authenticator app. */
-export interface SecondFactorSetup {
-  /** In Base32. */
-  secret: string
-  /** The secret as a URL, to show as a QR code. */
-  otpauthUrl: string
-}
+export type SecondFactorSetup = Static<typeof secondFactor.SecondFactorSetupView>
 
 /** One page of a list. */
 export interface Page<Row> {

@@ -1,27 +1,8 @@
+import type { Static } from 'typebox'
+import type * as audit from '../../src/features/audit/audit-routes.ts'
+
 /** One action in the audit log, or several equal ones of one hour. */
-export interface AuditEntry {
-  id: string
-  /** Time of the first action. */
-  at: string
-  lastAt: string
-  /** Number of actions. */
-  times: number
-  /** A stranger's credentials were refused. */
-  actor: 'owner' | 'account' | 'stranger'
-  /** The account that acted, or that a failed sign-in named. */
-  account: string | null
-  /** Null if the account is unknown or deleted. */
-  email: string | null
-  credential: 'key' | 'session' | null
-  credentialId: string | null
-  address: string | null
-  /** Such as `key.create`. */
-  action: string
-  /** `ok`, or the code of the error. */
-  outcome: string
-  /** Id, CID or name of the changed thing. Null if the action failed. */
-  subject: string | null
-}
+export type AuditEntry = Static<typeof audit.EntryView>
 
 /** Filters of the audit log. */
 export interface AuditFilter {

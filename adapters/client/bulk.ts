@@ -1,36 +1,14 @@
+import type { Static } from 'typebox'
 import { HoldfastError } from '../../src/domain/errors.ts'
+import type * as allJobs from '../../src/features/bulk/all-jobs-route.ts'
+import type * as jobs from '../../src/features/bulk/job-routes.ts'
 import { type Connection, pathPart } from './connection.ts'
 import type { ListOptions } from './pins.ts'
 
 /** A job that changes many records, and its progress. */
-export interface Job {
-  id: string
-  action: 'delete' | 'rename' | 'timelock' | 'cluster' | 'visibility'
-  state: 'running' | 'done' | 'undoing' | 'undone'
-  /** Number of selected records. */
-  total: number
-  done: number
-  failed: number
-  /** Number of records that an undo has restored. */
-  restored: number
-  /** The first 100 failures. */
-  failures: Array<{ uploadId: string; code: string }>
-  createdAt: string
-  endedAt: string | null
-  /** End of the undo period; null if the job cannot be undone now. */
-  undoUntil: string | null
-  /**
-   * Why the undo period ended early: newer deletions keep as much as the quota (`quota`), or a disk was full. Null if it
-   * did not end early. Absent before version 0.4.0.
-   */
-  undoEnded?: 'quota' | 'disk' | 'owner' | 'account' | null
-}
-
+export type Job = Static<typeof jobs.JobView>
 /** A job of any account. */
-export interface OwnedJob extends Job {
-  /** Id of the account. */
-  account: string
-}
+export type OwnedJob = Static<typeof allJobs.OwnedJobView>
 
 /** Filters of a job. A record must match all given filters. */
 export interface JobFilter

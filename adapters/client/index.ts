@@ -1,7 +1,6 @@
 export { type ErrorCode, HoldfastError, isHoldfastError } from '../../src/domain/errors.ts'
 export type { NewAttributes, UnixTime } from '../../src/domain/file-attributes.ts'
 export type { PendingNode } from '../../src/domain/pending-nodes.ts'
-export type { Plan, RateLimit } from '../../src/domain/plan.ts'
 export type { Account, Keys, NewKeyOptions, UploadTokenOptions } from './account.ts'
 export type {
   AccountEgress,
@@ -9,6 +8,8 @@ export type {
   NewKey,
   NewSession,
   Page,
+  Plan,
+  RateLimit,
   SecondFactorAsked,
   SecondFactorSetup,
   SessionRow,

@@ -1,44 +1,18 @@
+import type { Static } from 'typebox'
+import type * as deliveries from '../../src/features/webhooks/delivery-routes.ts'
+import type * as webhooks from '../../src/features/webhooks/webhook-routes.ts'
 import type { Page } from './account-answers.ts'
 import { type Connection, pathPart } from './connection.ts'
 import type { PageOptions } from './sessions.ts'
 
 /** A webhook: a URL that receives the events of the account's records. */
-export interface Webhook {
-  id: string
-  url: string
-  createdAt: string
-  waiting: number
-  /** Events dropped because too many deliveries were waiting. */
-  dropped: number
-}
-
+export type Webhook = Static<typeof webhooks.WebhookView>
 /** A newly created webhook. */
-export interface NewWebhook extends Webhook {
-  /** Signs the deliveries. No other response contains this secret. */
-  secret: string
-}
-
+export type NewWebhook = Static<typeof webhooks.NewWebhookView>
 /** Delivery of an event to a webhook, finished or pending. */
-export interface Delivery {
-  id: string
-  event: 'pin:created' | 'pin:status' | 'pin:removed'
-  uploadId: string
-  state: 'waiting' | 'delivered' | 'failed'
-  at: string | null
-  attempts: number
-  nextAttemptAt: string | null
-  lastAttemptAt: string | null
-  lastStatus: number | null
-  lastError: string | null
-}
-
+export type Delivery = Static<typeof webhooks.Delivery>
 /** A webhook delivery of any account. */
-export interface OwnedDelivery extends Delivery {
-  /** Id of the account. */
-  account: string
-  /** Host of the webhook's URL. */
-  host: string
-}
+export type OwnedDelivery = Static<typeof deliveries.OwnedDeliveryView>
 
 /** Webhooks of the account. */
 export class Webhooks {

@@ -27,7 +27,7 @@ export interface KnownNode extends NodeAddress {
   isLost: boolean
   /** True while the node shuts down and accepts no new work. */
   isLeaving: boolean
-  /** As {@link Fleet.run}; null if the node does not report the value. */
+  /** The random value of its start; null if the node does not report the value. */
   run: string | null
   /** True if the node reads streams in sealed frames. A node of version 0.3.0 gets streams as they are. */
   readsFrames: boolean

@@ -8,8 +8,10 @@ import type { ErrorCode } from '../domain/errors.ts'
  */
 export const text = Type.String()
 export const count = Type.Integer({ minimum: 0 })
-export const bytes = Type.Integer({ minimum: 0, description: 'bytes' })
+export const describedCount = (description: string) => Type.Integer({ minimum: 0, description })
+export const bytes = Type.Integer({ minimum: 0, description: 'in bytes' })
 export const instant = Type.String({ format: 'date-time', description: 'UTC with milliseconds' })
+export const describedInstant = (description: string) => Type.String({ format: 'date-time', description })
 export const cid = Type.String({ description: 'content identifier' })
 export const clusterId = Type.String({ examples: ['cl0-global'] })
 

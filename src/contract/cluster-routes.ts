@@ -3,7 +3,7 @@ import type { Cluster } from '../clusters/cluster-registry.ts'
 import { clusterId, count, text } from './answer-fields.ts'
 import { type ContractRoute, route, type Shown } from './contract-route.ts'
 
-const ClusterView = Type.Object({
+export const ClusterView = Type.Object({
   clusterId,
   id: clusterId,
   label: text,

@@ -3,7 +3,7 @@ import { orNull } from '../config/schema-parts.ts'
 import { iso } from '../domain/iso-instant.ts'
 import { VISIBILITIES } from '../domain/visibility.ts'
 import type { DirectoryOutcome, PinRecord } from '../pins/pin-types.ts'
-import { bytes, cid, clusterId, count, instant, text } from './answer-fields.ts'
+import { bytes, cid, clusterId, count, describedCount, instant, text } from './answer-fields.ts'
 import type { Shown } from './contract-route.ts'
 import type { Clusters } from './services.ts'
 
@@ -26,9 +26,11 @@ export const uploadFields = {
   status: state,
   uploadId: Type.String({ description: 'id of this record; URL-safe' }),
   name: shownName,
-  size: Type.Integer({ minimum: 0, description: 'content bytes' }),
+  size: describedCount('content bytes'),
   type: Type.Enum(['file', 'directory', 'pin']),
-  visibility: Type.Enum([...VISIBILITIES]),
+  visibility: Type.Enum([...VISIBILITIES], {
+    description: 'only its account may read the content of a private record',
+  }),
   publicElsewhere: Type.Optional(
     Type.Literal(true, { description: 'another record keeps the content of this private one public' }),
   ),
@@ -57,11 +59,17 @@ export const pinFields = {
   meta,
   pinned: Type.Boolean({ description: 'true if every block is stored and durable' }),
 }
+export const DagFileView = Type.Object({
+  cid,
+  filename: Type.String({ description: 'last name of the path' }),
+  size: bytes,
+  path: Type.String({ description: 'path below the root of the directory, with `/` between names' }),
+})
 export const dagFields = {
   ...uploadFields,
   dagCid: Type.String({ description: 'the same as cid' }),
   filename: text,
-  files: Type.Array(Type.Object({ cid, filename: text, size: bytes, path: text }), {
+  files: Type.Array(DagFileView, {
     maxItems: 1_000,
     description: 'the first ones',
   }),

@@ -7,7 +7,7 @@ import type { PinStatus } from '../domain/pin-status.ts'
 import type { ByteSource } from '../domain/sources.ts'
 import type { Adoption, Visibility, VisibilityFilter } from '../domain/visibility.ts'
 
-export type { Adoption, ByteSource, NameMatch, PinStatus, Visibility }
+export type { Adoption, ByteSource, NameMatch, PinStatus, Visibility, VisibilityFilter }
 /** Origin of the content: an uploaded file, an uploaded directory, or a CID. */
 export type PinType = 'file' | 'directory' | 'pin'
 

@@ -4,7 +4,6 @@ import type { EngineOptions } from '../api.ts'
 import { loadSystem } from '../catalogue/catalogue-system.ts'
 import { MemoryBudget } from '../concurrency/capacity/memory-budget.ts'
 import { answerCalls } from '../concurrency/port-calls.ts'
-import { SlotRows } from '../concurrency/slots/slot-rows.ts'
 import { Leases } from '../content/leases.ts'
 import { KnownRevision } from '../content/revision-log.ts'
 import { birthOf } from '../disk/data-directory.ts'
@@ -89,7 +88,6 @@ function dataOf(
     takedowns: { path: join(dataDir, TAKEDOWNS), published: new BigInt64Array(1) },
     revision: new KnownRevision().memory,
     leases: new Leases().share().memory,
-    slots: SlotRows.table({ capacity, perOwner: null, waiting: capacity }),
     memory: MemoryBudget.of(shares.answers, clock).shareFor(1),
     gateway: { ...config.gateway, maxConcurrentRequests: capacity },
     trustedProxies: config.trustedProxies,

@@ -14,7 +14,7 @@ export const NEXT = join(ROOT, 'tools/next')
 export const hasNext = existsSync(join(NEXT, 'node_modules/next'))
 
 /** Settings of a program that uses the package. */
-interface TypeSettings {
+export interface TypeSettings {
   /** The compiler's program. Default: the project's. */
   compiler?: string
   /** Fields of `tsconfig.json` besides the strict ones. */
@@ -69,6 +69,7 @@ export interface SourceFile {
 /** Builds the package without bundles into a directory, for programs that install it. */
 export function buildInto(directory: string): void {
   execFileSync(process.execPath, [COMPILER, '-p', join(ROOT, 'tsconfig.build.json'), '--outDir', directory])
+  execFileSync(process.execPath, [join(ROOT, 'tools/client-declarations.ts'), directory])
 }
 
 /** Type-checks files. Returns the compiler's output. */

@@ -7,10 +7,12 @@ const { exports: entries } = JSON.parse(readFileSync(new URL('package.json', roo
 
 export default {
   name: 'Holdfast',
-  entryPoints: Object.values(entries).flatMap(({ types }) =>
-    types === undefined ? [] : [types.replace('./dist/', '../../').replace('.d.ts', '.ts')],
-  ),
-  tsconfig: '../../tsconfig.build.json',
+  // The build writes the types of the client's answers.
+  entryPoints: Object.entries(entries).flatMap(([name, { types }]) => {
+    if (types === undefined) return []
+    return name === './client' ? types.replace('.', '../..') : types.replace('./dist', '../..').replace('.d.ts', '.ts')
+  }),
+  tsconfig: 'tsconfig.json',
   out: '../../api-pages',
   readme: 'none',
   disableGit: true,

@@ -5,6 +5,14 @@ import { optional } from '../body-reader.ts'
 import { type ContractRoute, json, route } from '../contract-route.ts'
 import { CODE_ERRORS, code, codeOf } from './second-factor-code.ts'
 
+export const SecondFactorSetupView = Type.Object(
+  {
+    secret: Type.String({ description: 'in Base32' }),
+    otpauthUrl: Type.String({ description: 'the secret as a URL, to show as a QR code' }),
+  },
+  { title: 'SecondFactorSetup' },
+)
+
 /** The new secret is not in force until `enable` receives a code that is derived from the secret. */
 const setup = route({
   method: 'POST',
@@ -14,7 +22,7 @@ const setup = route({
   tag: 'Signing in',
   summary: 'Set up a second factor: a secret for an authenticator app',
   details: 'It takes effect when `/auth/2fa/enable` receives a code from it.',
-  answers: { 200: Type.Object({ secret: text, otpauthUrl: text }, { title: 'SecondFactorSetup' }) },
+  answers: { 200: SecondFactorSetupView },
   errors: ['CONFLICT', 'proof_required'],
   handler: async ({ principal }, { secondFactor, proofs }) => {
     await proofs.check(principal)

@@ -2,26 +2,19 @@ import { Type } from 'typebox'
 import type { Page } from '../../catalogue/page.ts'
 import type { Session } from '../../catalogue/session-store.ts'
 import { iso } from '../../domain/iso-instant.ts'
-import { instant, next, PAGE_QUERY, text } from '../answer-fields.ts'
+import { describedCount, instant, next, PAGE_QUERY, text } from '../answer-fields.ts'
 import { type ContractRoute, route, type Shown } from '../contract-route.ts'
 import { pageRequest } from '../list-query.ts'
 
-export const SessionPage = Type.Object(
-  {
-    sessions: Type.Array(
-      Type.Object({
-        id: text,
-        createdAt: instant,
-        expiresAt: instant,
-        current: Type.Boolean({ description: 'true for the session of this request' }),
-      }),
-    ),
-    next,
-  },
-  { title: 'Sessions' },
-)
+export const SessionView = Type.Object({
+  id: text,
+  createdAt: instant,
+  expiresAt: instant,
+  current: Type.Boolean({ description: 'true for the session of this request' }),
+})
+export const SessionPage = Type.Object({ sessions: Type.Array(SessionView), next }, { title: 'Sessions' })
 export const SessionsEnded = Type.Object(
-  { ended: Type.Integer({ minimum: 0, description: 'number of ended sessions' }) },
+  { ended: describedCount('number of ended sessions') },
   { title: 'SessionsEnded' },
 )
 

@@ -4,7 +4,7 @@ import { MAX_ALLOWLIST } from '../../access/keys/key-input.ts'
 import { type Principal, SCOPES, type Scope } from '../../access/principal.ts'
 import { orNull } from '../../config/schema-parts.ts'
 import { iso } from '../../domain/iso-instant.ts'
-import { count, instant, text } from '../answer-fields.ts'
+import { count, describedCount, instant, text } from '../answer-fields.ts'
 import { optional, required } from '../body-reader.ts'
 import { type ContractRoute, json, optionalJson, route, type Shown } from '../contract-route.ts'
 import type { ServedKeys } from '../services.ts'
@@ -23,34 +23,32 @@ const keyFields = {
   expiresAt: orNull(instant),
 }
 /** The restrictions of an upload token. Null for other keys. */
-const Grant = orNull(
-  Type.Object(
-    {
-      maxUses: count,
-      maxBytes: orNull(Type.Integer({ description: "content bytes per upload; null for the plan's limit" })),
-      cl: orNull(Type.String({ description: 'target cluster; null for the default cluster' })),
-      timelock: orNull(instant),
-    },
-    { description: 'restrictions of an upload token; null for other keys' },
-  ),
+export const Grant = Type.Object(
+  {
+    maxUses: count,
+    maxBytes: orNull(Type.Integer({ description: "content bytes per upload; null for the plan's limit" })),
+    cl: orNull(Type.String({ description: 'target cluster; null for the default cluster' })),
+    timelock: orNull(instant),
+  },
+  { description: 'restrictions of an upload token; null for other keys' },
 )
-const NewKey = Type.Object(
+export const NewKeyView = Type.Object(
   {
     token: Type.String({ description: 'the secret; shown only once' }),
     ...keyFields,
-    upload: Type.Optional(Grant),
+    upload: Type.Optional(orNull(Grant)),
   },
   { title: 'NewKey' },
 )
-const Key = Type.Object({
+export const Key = Type.Object({
   ...keyFields,
   prefix: Type.String({ description: 'first characters of the secret' }),
   parent: orNull(Type.String({ description: 'name of the key that created it' })),
   permissions: Type.Array(Type.Enum(['read', 'write', 'admin'])),
   ipAllowlist: Type.Array(text),
   lastUsed: orNull(instant),
-  upload: Grant,
-  uses: Type.Integer({ minimum: 0, description: 'uploads made with an upload token' }),
+  upload: orNull(Grant),
+  uses: describedCount('uploads made with an upload token'),
 })
 const Revoked = Type.Object({ name: text, revoked: Type.Literal(true) }, { title: 'Revoked' })
 
@@ -100,7 +98,7 @@ const generate = route({
       ...codeFields,
     }),
   ),
-  answers: { 201: NewKey },
+  answers: { 201: NewKeyView },
   errors: [
     ...(['CONFLICT', 'QUOTA_EXCEEDED', 'CLUSTER_NOT_ALLOWED', 'INVALID_TIMELOCK', 'TIMELOCK_NOT_ALLOWED'] as const),
     ...(['proof_required', ...CODE_ERRORS] as const),
@@ -180,7 +178,7 @@ const keepConsole = route({
     'at `DELETE /tokens/console`. One key keeps at most 16 tabs, and then gets 403 `QUOTA_EXCEEDED`. These keys do not ' +
     'count against the maximum number of keys. The keys that one creates, after a proof, belong to the key that signed ' +
     'in. Refused for itself, sessions, upload tokens and accounts with a second factor.',
-  answers: { 201: NewKey },
+  answers: { 201: NewKeyView },
   errors: ['CONFLICT', 'QUOTA_EXCEEDED', 'missing_scope', ...CODE_ERRORS],
   handler: async ({ principal }, { keys }) => {
     const { secret, key } = await keys.generateForConsole(principal)
@@ -218,7 +216,7 @@ async function revokeKey(
   return { status: 200, body: { name, revoked: true } }
 }
 
-function presentNewKey(secret: string, key: ApiKey): Shown<typeof NewKey> {
+function presentNewKey(secret: string, key: ApiKey): Shown<typeof NewKeyView> {
   const { name, label, scopes } = key
   const times = { expiresAt: iso(key.expiresAt), createdAt: iso(key.createdAt) }
   return { token: secret, name, label, scopes, ...times, ...(key.upload === null ? {} : { upload: presentGrant(key) }) }
@@ -241,7 +239,7 @@ function presentKey(key: ApiKey): Shown<typeof Key> {
   }
 }
 
-function presentGrant({ upload }: ApiKey): Shown<typeof Grant> {
+function presentGrant({ upload }: ApiKey): Shown<typeof Grant> | null {
   if (upload === null) return null
   const { maxUses, maxBytes, cluster, timelock } = upload
   return { maxUses, maxBytes, cl: cluster, timelock: iso(timelock) }

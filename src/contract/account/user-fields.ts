@@ -3,12 +3,13 @@ import type { Account } from '../../access/principal.ts'
 import { orNull } from '../../config/schema-parts.ts'
 import { iso } from '../../domain/iso-instant.ts'
 import { VISIBILITIES } from '../../domain/visibility.ts'
-import { bytes, count, instant, text } from '../answer-fields.ts'
+import { bytes, count, describedCount, instant, text } from '../answer-fields.ts'
 import type { Shown } from '../contract-route.ts'
 import type { Services } from '../services.ts'
 
-const limit = orNull(Type.Integer({ minimum: 0, description: 'null for no limit' }))
-const rate = orNull(Type.Object({ requests: count, windowSeconds: count }))
+const limit = orNull(describedCount('null for no limit'))
+export const RateLimitView = Type.Object({ requests: count, windowSeconds: count })
+const rate = orNull(RateLimitView)
 
 export const planFields = {
   name: text,
@@ -27,14 +28,14 @@ export const planFields = {
   rateLimit: rate,
   accountRateLimit: rate,
 }
+export const PlanDetails = Type.Object(planFields)
 
 export const usage = Type.Object({
   pins: count,
-  storedBytes: Type.Integer({ minimum: 0, description: 'bytes of the distinct DAGs' }),
-  keptBytes: Type.Integer({
-    minimum: 0,
-    description: 'bytes of DAGs that only deleted records name, in their undo period',
-  }),
+  storedBytes: describedCount('bytes of the distinct DAGs'),
+  keptBytes: Type.Optional(
+    describedCount('bytes of DAGs that only deleted records name, in their undo period; absent before 0.4.0'),
+  ),
 })
 
 /** Bytes that the gateway sent for an account this month. The value of an answer may be a few seconds old. */
@@ -51,12 +52,16 @@ export const userFields = {
   name: Type.String({ description: 'the email if the account has no name' }),
   role: Type.Enum(['owner', 'user']),
   plan: Type.String({ description: 'name of the plan' }),
-  planDetails: Type.Object(planFields),
-  clusters: Type.Integer({ minimum: 0, description: 'number of clusters of the plan' }),
+  planDetails: PlanDetails,
+  clusters: describedCount('number of clusters of the plan'),
   usage,
   egress,
   createdAt: instant,
-  defaultVisibility: Type.Enum([...VISIBILITIES]),
+  defaultVisibility: Type.Optional(
+    Type.Enum([...VISIBILITIES], {
+      description: 'visibility of records whose request names none; absent before 0.4.0',
+    }),
+  ),
   twoFactorEnabled: Type.Boolean(),
 }
 export const User = Type.Object(userFields, { title: 'User' })

@@ -16,7 +16,7 @@ import { LIST_QUERY, listUploads, UploadList } from '../uploads/uploads.ts'
 const PAGE_ROWS = 100
 const MOST_PAGE_ROWS = 1_000
 
-const ManagedAccount = Type.Object(
+export const ManagedAccount = Type.Object(
   {
     id: text,
     email: text,
@@ -30,7 +30,7 @@ const ManagedAccount = Type.Object(
   },
   { title: 'ManagedAccount' },
 )
-const ManagedAccounts = Type.Object(
+export const ManagedAccounts = Type.Object(
   {
     accounts: Type.Array(ManagedAccount),
     total: count,

@@ -1,11 +1,12 @@
 import { type TSchema, Type } from 'typebox'
 import type { BackupOutcome } from '../../backup/back-up.ts'
+import { orNull } from '../../config/schema-parts.ts'
 import type { Verified } from '../../content/verifier.ts'
 import type { ApiResponse } from '../../http/api-messages.ts'
 import { jsonResponse } from '../../http/json-body.ts'
 import type { AuthenticatedContext } from '../../http/route.ts'
-import type { EngineStats } from '../../pins/lists/statistics.ts'
 import type { Reconciled } from '../../upkeep/findings.ts'
+import { bytes, count, describedCount, text } from '../answer-fields.ts'
 import { required } from '../body-reader.ts'
 import { type ContractRoute, json, optionalJson, route } from '../contract-route.ts'
 import { progressLines } from '../uploads/progress-lines.ts'
@@ -16,6 +17,99 @@ const YEAR_SECONDS = 31_536_000
 function asIs<T>(): TSchema & { '~unsafe': T } {
   return Type.Unsafe<T>(Type.Object({}, { additionalProperties: true }))
 }
+
+export const AmountView = Type.Object({ count, bytes }, { title: 'Amount' })
+
+/** A field that nodes of earlier versions omit, or that is null for the reason in its description. */
+const newer = <Schema extends TSchema>(schema: Schema) => Type.Optional(orNull(schema))
+
+export const Stats = Type.Object(
+  {
+    accounts: count,
+    pins: Type.Object({ queued: count, pinning: count, pinned: count, failed: count }),
+    accountedBytes: describedCount('bytes that count against quotas'),
+    keptBytes: Type.Optional(describedCount('bytes that only deleted records name; absent before 0.4.0')),
+    roots: Type.Object({ staging: AmountView, complete: AmountView, dropped: AmountView }),
+    blocks: Type.Object({ writing: AmountView, durable: AmountView, deleting: AmountView }),
+    garbageBlocks: describedCount('blocks that the next garbage collection deletes'),
+    oldestFetchAt: orNull(count),
+    databaseBytes: count,
+    disks: Type.Array(Type.Object({ backend: count, freeBytes: count, reserveBytes: count, isFull: Type.Boolean() }), {
+      description: 'first the data directory, then the directories of the clusters',
+    }),
+    verification: Type.Object(
+      {
+        blocks: count,
+        damaged: count,
+        isRunning: Type.Boolean(),
+        endedAt: orNull(count),
+        behindMs: Type.Optional(count),
+      },
+      { description: 'the running verification, or else the last one' },
+    ),
+    peers: count,
+    publicNetwork: newer(
+      Type.Enum(['connected', 'no-peers'], { description: 'null if the node is not part of the public network' }),
+    ),
+    backups: newer(
+      Type.Object(
+        { newestAt: orNull(count) },
+        { description: 'the newest backup; null without directories for backups' },
+      ),
+    ),
+    announcements: newer(
+      Type.Object(
+        { waiting: count, due: count, oldestAt: orNull(count) },
+        { description: 'new roots to announce, provider records due for renewal, and the oldest record' },
+      ),
+    ),
+    clusters: Type.Optional(
+      Type.Array(
+        Type.Object({
+          clusters: Type.Array(text),
+          peers: Type.Array(Type.Object({ peer: text, freeBytes: orNull(count), error: orNull(text) })),
+          error: orNull(text),
+          lookedAt: orNull(count),
+          pins: count,
+          unpins: count,
+          since: orNull(describedCount('time of the oldest request for a pin that still waits')),
+        }),
+        { description: 'remote cluster systems' },
+      ),
+    ),
+    copies: newer(
+      Type.Object(
+        {
+          states: Type.Object({ have: count, wanted: count, damaged: count, surplus: count, going: count }),
+          waitsSince: orNull(count),
+          reason: orNull(text),
+        },
+        { description: "the node's copies of content of other nodes; null if no cluster wants several" },
+      ),
+    ),
+    clockSkewMs: orNull(
+      Type.Number({ description: "time by which the node's clock is ahead of its PostgreSQL server's" }),
+    ),
+  },
+  { title: 'Stats' },
+)
+export const CollectedView = Type.Object({
+  roots: count,
+  blocks: count,
+  bytes: count,
+  keptBytes: Type.Optional(describedCount('bytes that undo periods keep; absent before 0.4.0')),
+})
+export const VerifiedView = Type.Object(
+  {
+    blocks: count,
+    bytes: count,
+    damaged: Type.Array(Type.Object({ cid: text, reason: text, roots: Type.Array(text) }), {
+      description: 'the first 1,000 damaged blocks, each with at most 100 roots that need the block',
+    }),
+    damagedBlocks: count,
+  },
+  { title: 'Verified' },
+)
 
 const owner = { access: 'owner', tag: 'The owner' } as const
 
@@ -33,7 +127,7 @@ const stats = route({
     '[verification](configuration.md). The field `backups` is `{newestAt}`, in ms since the epoch, and null without ' +
     '`backupRoots`. The answer counts `pins` by status, and `roots` and `blocks` by state as ' +
     '`{count, bytes}`. Roots and blocks may be half a minute old.',
-  answers: { 200: asIs<EngineStats>() },
+  answers: { 200: Stats },
   handler: async (_, { statistics }) => ({ status: 200, body: await statistics.read() }),
 })
 
@@ -52,14 +146,7 @@ const collect = route({
       endUndo: Type.Optional(Type.Boolean()),
     }),
   ),
-  answers: {
-    200: Type.Object({
-      roots: Type.Integer(),
-      blocks: Type.Integer(),
-      bytes: Type.Integer(),
-      keptBytes: Type.Integer(),
-    }),
-  },
+  answers: { 200: CollectedView },
   handler: async ({ body }, { collect }) => {
     const { graceSeconds, endUndo } = await body()
     const graceMs = graceSeconds === undefined ? undefined : graceSeconds * 1_000
@@ -80,7 +167,7 @@ const verify = route({
   details:
     '`{blocks, bytes, damaged: [{cid, reason, roots}], damagedBlocks}`: the first 1,000 damaged blocks, each with at ' +
     `most 100 roots, and their total number. ${LINES}`,
-  answers: { 200: { media: 'application/json', schema: asIs<Verified>() } },
+  answers: { 200: { media: 'application/json', schema: VerifiedView } },
   handler: (context, { verifier }) => {
     return inLines<Verified>(context, options => verifier.verify(options))
   },

@@ -3,18 +3,18 @@ import { orNull } from '../../config/schema-parts.ts'
 import { HoldfastError } from '../../domain/errors.ts'
 import { iso } from '../../domain/iso-instant.ts'
 import { HISTORY_STEPS, type HistoryStep } from '../../upkeep/history.ts'
-import { count, instant, text } from '../answer-fields.ts'
+import { count, describedCount, instant, text } from '../answer-fields.ts'
 import { type ContractRoute, route } from '../contract-route.ts'
 
 const MOST_PEERS = 1_000
 
 const owner = { access: 'owner', tag: 'The owner' } as const
 
-const Sample = Type.Object({
+export const SampleView = Type.Object({
   at: instant,
   requests: count,
-  refused: count,
-  failed: count,
+  refused: describedCount('requests answered with a 4xx status'),
+  failed: describedCount('requests answered with a 5xx status'),
   receivedBytes: count,
   sentBytes: count,
   storedBytes: orNull(count),
@@ -22,6 +22,8 @@ const Sample = Type.Object({
   freeBytes: orNull(count),
   peers: orNull(count),
 })
+
+export const HistoryView = Type.Object({ stepSeconds: count, samples: Type.Array(SampleView) }, { title: 'History' })
 
 const history = route({
   ...owner,
@@ -33,7 +35,7 @@ const history = route({
     'peers}]}`, oldest first. The last sample is incomplete. Three hours by the minute, or with `step=900` three days by ' +
     'the quarter of an hour. Kept in memory, so it begins with the start of the node.',
   query: { step: { description: '60 (default) or 900.', schema: Type.Integer({ enum: [...HISTORY_STEPS] }) } },
-  answers: { 200: Type.Object({ stepSeconds: count, samples: Type.Array(Sample) }, { title: 'History' }) },
+  answers: { 200: HistoryView },
   errors: ['VALIDATION'],
   handler: ({ query }, services) => {
     const stepSeconds = stepOf(query.get('step'))
@@ -42,7 +44,7 @@ const history = route({
   },
 })
 
-const FailureView = Type.Object({
+export const FailureView = Type.Object({
   at: instant,
   level: Type.Enum(['warn', 'error']),
   message: text,
@@ -71,6 +73,16 @@ const PeerView = Type.Object({
   since: instant,
 })
 
+export const ConnectedPeers = Type.Object(
+  {
+    peerId: orNull(Type.String({ description: 'null while networking is off' })),
+    addresses: Type.Array(text),
+    peers: Type.Array(PeerView, { description: 'the first 1,000 connections' }),
+    count,
+  },
+  { title: 'ConnectedPeers' },
+)
+
 const peers = route({
   ...owner,
   method: 'GET',
@@ -79,12 +91,7 @@ const peers = route({
   details:
     '`{peerId, addresses, peers: [{id, address, direction, since}], count}`: the first 1,000 connections. `peerId` is ' +
     'null while networking is off.',
-  answers: {
-    200: Type.Object(
-      { peerId: orNull(text), addresses: Type.Array(text), peers: Type.Array(PeerView), count },
-      { title: 'ConnectedPeers' },
-    ),
-  },
+  answers: { 200: ConnectedPeers },
   handler: (_, { peers }) => {
     const connected = peers.connections().slice(0, MOST_PEERS)
     return {

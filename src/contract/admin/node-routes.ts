@@ -3,27 +3,33 @@ import type { ListedNode } from '../../catalogue/fleet.ts'
 import { orNull } from '../../config/schema-parts.ts'
 import { HoldfastError } from '../../domain/errors.ts'
 import { iso } from '../../domain/iso-instant.ts'
-import { count, instant, next, PAGE_QUERY, text } from '../answer-fields.ts'
+import { count, describedCount, describedInstant, next, PAGE_QUERY, text } from '../answer-fields.ts'
 import { required } from '../body-reader.ts'
 import { type ContractRoute, json, optionalJson, route } from '../contract-route.ts'
 import { pageRequest } from '../list-query.ts'
 
 const owner = { access: 'owner', tag: 'The owner' } as const
 
-const NodeView = Type.Object(
+export const NodeView = Type.Object(
   {
     id: text,
     url: text,
-    number: count,
+    number: describedCount('no later node gets the number'),
     state: Type.Enum(['up', 'leaving', 'down']),
-    membership: Type.Enum(['active', 'retiring', 'retired', 'forgetting', 'forgotten']),
-    since: instant,
-    isLocked: Type.Boolean(),
-    seenAt: orNull(instant),
-    records: count,
-    bytes: count,
-    total: orNull(count),
-    waits: Type.Array(text),
+    membership: Type.Enum(['active', 'retiring', 'retired', 'forgetting', 'forgotten'], {
+      description: 'a `retired` or `forgotten` node has ended',
+    }),
+    since: describedInstant('since when it has this membership'),
+    isLocked: Type.Boolean({ description: 'true while a process runs as the node' }),
+    seenAt: orNull(describedInstant('its last sign of life')),
+    records: describedCount('records whose content is on the node, up to ten seconds old'),
+    bytes: describedCount('bytes of this content'),
+    total: orNull(describedCount('its records when it began to retire, or to be forgotten')),
+    waits: Type.Optional(
+      Type.Array(text, {
+        description: 'sentences about what the node waits for after a set-back of the database; absent in 0.3.0',
+      }),
+    ),
   },
   { title: 'KnownNode' },
 )
@@ -112,9 +118,9 @@ const away = route({
   },
 })
 
-const LostView = Type.Object(
+export const LostView = Type.Object(
   {
-    account: text,
+    account: Type.String({ description: 'id of the account' }),
     uploadId: text,
     clusterId: text,
     cid: text,
@@ -122,7 +128,7 @@ const LostView = Type.Object(
     size: count,
     status: text,
     reason: orNull(text),
-    node: text,
+    node: Type.String({ description: 'id of the lost node' }),
   },
   { title: 'LostRecord' },
 )

@@ -7,8 +7,14 @@ import { type ContractRoute, json, route, type Shown } from '../contract-route.t
 import { pageRequest } from '../list-query.ts'
 
 const refusedStatus = Type.Union([Type.Literal(410), Type.Literal(451)])
-const TakedownView = Type.Object(
-  { cid: text, path: text, status: refusedStatus, reason: text, at: instant },
+export const TakedownView = Type.Object(
+  {
+    cid: text,
+    path: Type.String({ description: 'path below the CID; empty if the takedown covers all content of the CID' }),
+    status: refusedStatus,
+    reason: text,
+    at: instant,
+  },
   { title: 'Takedown' },
 )
 

@@ -12,7 +12,10 @@ const MOST_ORIGINS = 32
 
 const CID_PARAMETER = { cid: 'A CID, version 0 or 1, in any multibase.' }
 
-const Removed = Type.Object({ cid, removed: Type.Literal(true), success: Type.Literal(true) }, { title: 'Removed' })
+export const RemovedPin = Type.Object(
+  { cid, removed: Type.Literal(true), success: Type.Literal(true) },
+  { title: 'Removed' },
+)
 
 const pin = route({
   method: 'POST',
@@ -73,12 +76,12 @@ const removal = {
   tag: 'Files',
   params: CID_PARAMETER,
   ...CLUSTER,
-  answers: { 200: Removed },
+  answers: { 200: RemovedPin },
   errors: ['PIN_NOT_FOUND'],
   handler: async (
     context: AuthenticatedContext,
     { pins }: Services,
-  ): Promise<{ status: 200; body: Shown<typeof Removed> }> => {
+  ): Promise<{ status: 200; body: Shown<typeof RemovedPin> }> => {
     const cid = context.param('cid').trim()
     const cluster = new RequestTarget(context).cluster()
     await pins.remove({ account: context.principal.account.id, cid, cluster })

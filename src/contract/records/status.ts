@@ -4,13 +4,13 @@ import { HoldfastError } from '../../domain/errors.ts'
 import { iso } from '../../domain/iso-instant.ts'
 import type { AuthenticatedContext } from '../../http/route.ts'
 import type { PinProgress } from '../../pins/fetch/pin-progress.ts'
-import { bytes, CLUSTER, cid, clusterId, count, instant, text } from '../answer-fields.ts'
+import { bytes, CLUSTER, cid, clusterId, count, describedCount, instant, text } from '../answer-fields.ts'
 import { type ContractRoute, route, type Shown } from '../contract-route.ts'
 import { pinFields, presentPin, shownName, shownNameOf, state } from '../record-fields.ts'
 import { RequestTarget } from '../request-target.ts'
 import type { Services } from '../services.ts'
 
-const Allocation = Type.Object({
+export const Allocation = Type.Object({
   peer: Type.String({
     description: 'the cluster that holds it, a peer of a cluster on another system, or a node with a copy',
   }),
@@ -19,18 +19,18 @@ const Allocation = Type.Object({
   error: orNull(text),
 })
 
-const Status = Type.Object(
+export const Status = Type.Object(
   {
     ...pinFields,
     statusAt: instant,
     reason: orNull(text),
     blocks: count,
     bytes,
-    attempts: count,
+    attempts: describedCount('attempts to fetch'),
     nextAttemptAt: orNull(instant),
     lastError: orNull(text),
     lastAnnounced: orNull(instant),
-    peers: Type.Array(text),
+    peers: Type.Array(text, { description: 'ids of the clusters in which the account has this content' }),
     allocations: Type.Array(Allocation),
   },
   { title: 'Status' },

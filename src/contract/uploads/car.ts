@@ -19,16 +19,16 @@ import { inUploadSlot, type SlottedUpload } from './upload-slot.ts'
 /** Media type of a CAR, without parameters. */
 const CAR_TYPE = 'application/vnd.ipld.car'
 
-const Car = Type.Object(
+export const CarRootView = Type.Object({
+  ...uploadedFields,
+  missing: orNull(Type.Object({ blocks: count, first: cid }, { description: 'only with allowPartial' })),
+})
+export const CarView = Type.Object(
   {
     ...uploadedFields,
-    roots: Type.Array(
-      Type.Object({
-        ...uploadedFields,
-        missing: orNull(Type.Object({ blocks: count, first: cid }, { description: 'only with allowPartial' })),
-      }),
-      { description: "all roots of the CAR, the answer's own first" },
-    ),
+    roots: Type.Array(CarRootView, {
+      description: "all roots of the CAR, the answer's own first",
+    }),
   },
   { title: 'Car' },
 )
@@ -64,7 +64,7 @@ const importCar = route({
     { type: CAR_TYPE, schema: Type.String({ contentMediaType: CAR_TYPE }), required: true },
     form(Type.Object({ file: binary, ...targetFields })),
   ],
-  answers: { 200: Car, 201: Car },
+  answers: { 200: CarView, 201: CarView },
   errors: [...STORING, 'FILE_TOO_LARGE', 'DIRECTORY_TOO_LARGE', 'INVALID_CID', 'NOT_OFFERED', 'CONFLICT'],
   handler: async (context, { pins, clusters, uploadSlots, scopes }) => {
     const target = new RequestTarget(context)
@@ -91,7 +91,7 @@ async function importForm(
   { pins, clusters }: Pick<Services, 'pins' | 'clusters'>,
   context: AuthenticatedContext,
   { target, slot, options }: { target: RequestTarget; slot: SlottedUpload; options: CarImportOptions },
-): Promise<Stored<Shown<typeof Car>> | ApiResponse> {
+): Promise<Stored<Shown<typeof CarView>> | ApiResponse> {
   const parts = new FileForm({ header: name => context.request.header(name), body: slot.body })
   const fields = () => ({
     cluster: target.cluster(parts.fields.get('cl')),
@@ -115,7 +115,7 @@ async function importForm(
 }
 
 /** Returns a function that builds the response: the record of the first root, then the records of all roots. */
-function presentCar(clusters: Clusters): (outcome: CarOutcome) => Shown<typeof Car> {
+function presentCar(clusters: Clusters): (outcome: CarOutcome) => Shown<typeof CarView> {
   return ({ record, roots }) => ({
     ...presentUploaded(record, clusters),
     roots: roots.map(({ record: one, missing }) => ({ ...presentUploaded(one, clusters), missing })),

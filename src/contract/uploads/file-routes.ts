@@ -32,7 +32,7 @@ const ATTRIBUTES =
 /** Up to this size, a form is read as a whole, because streaming a small form costs more. */
 const SMALL_FORM_BYTES = 64 * 1024
 
-const Directory = Type.Object({ message: text, ...dagFields, url: uploadedFields.url }, { title: 'Directory' })
+export const Directory = Type.Object({ message: text, ...dagFields, url: uploadedFields.url }, { title: 'Directory' })
 
 const upload = route({
   method: 'POST',

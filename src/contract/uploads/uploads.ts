@@ -5,7 +5,7 @@ import { iso } from '../../domain/iso-instant.ts'
 import { checkedVisibility, VISIBILITIES } from '../../domain/visibility.ts'
 import { NAME_MATCHES, PIN_TYPES, SORTS } from '../../pins/lists/list-search.ts'
 import type { ListItem, ListPage } from '../../pins/pin-types.ts'
-import { CLUSTER, count, instant, text } from '../answer-fields.ts'
+import { CLUSTER, count, describedCount, instant, text } from '../answer-fields.ts'
 import { optional, optionalMeta, required } from '../body-reader.ts'
 import { type ContractRoute, json, route, type Shown } from '../contract-route.ts'
 import { askedSearch, positiveInteger } from '../list-query.ts'
@@ -25,20 +25,20 @@ import {
 import { present } from '../request-target.ts'
 import type { Services } from '../services.ts'
 
-const Item = Type.Object({
+export const ListedUpload = Type.Object({
   ...uploadFields,
   ...nameFields,
   uploadedAt: instant,
-  dagSize: Type.Integer({ minimum: 0, description: 'bytes of the distinct blocks' }),
+  dagSize: describedCount('bytes of the distinct blocks'),
   meta,
-  parentCid: orNull(text),
-  path: orNull(text),
+  parentCid: orNull(Type.String({ description: 'directory that contains this file; null if the row is a record' })),
+  path: orNull(Type.String({ description: 'path in the directory; null if the row is a record' })),
 })
 
 export const UploadList = Type.Object(
   {
-    uploads: Type.Array(Item),
-    total: Type.Integer({ minimum: 0, description: 'number of entries on all pages' }),
+    uploads: Type.Array(ListedUpload),
+    total: describedCount('number of entries on all pages'),
     totalIsLowerBound: Type.Optional(
       Type.Literal(true, {
         description: 'a search by name or meta has over 10,000 matches: `total` is exact on the last page',
@@ -54,7 +54,7 @@ export const UploadList = Type.Object(
   { title: 'UploadList' },
 )
 
-const Renamed = Type.Object(
+export const Renamed = Type.Object(
   { updated: Type.Literal(true), newName: text, meta: Type.Optional(meta) },
   { title: 'Renamed' },
 )
@@ -193,7 +193,7 @@ function presentList(page: ListPage): Shown<typeof UploadList> {
   return { uploads: page.items.map(presentItem), ...totals, pagination: { page: number, limit, total, totalPages } }
 }
 
-function presentItem(item: ListItem): Shown<typeof Item> {
+function presentItem(item: ListItem): Shown<typeof ListedUpload> {
   return {
     ...presentUpload(item),
     name: shownNameOf(item, item.path),

@@ -1,7 +1,7 @@
 import { Type } from 'typebox'
 import { AUDIT_ACTIONS } from '../../access/audit-actions.ts'
 import { orNull } from '../../config/schema-parts.ts'
-import { instant, next, PAGE_QUERY, text } from '../../contract/answer-fields.ts'
+import { describedInstant, instant, next, PAGE_QUERY, text } from '../../contract/answer-fields.ts'
 import { type ContractRoute, routesWith } from '../../contract/contract-route.ts'
 import { pageRequest } from '../../contract/list-query.ts'
 import type { ServedAccounts, Services } from '../../contract/services.ts'
@@ -13,19 +13,19 @@ import { AUDIT_ACTORS, type AuditFilter } from './audit-store.ts'
 
 const LONGEST_FILTER = 100
 
-const Entry = Type.Object(
+export const EntryView = Type.Object(
   {
     id: text,
-    at: instant,
+    at: describedInstant('time of the first action'),
     lastAt: instant,
     times: Type.Integer({ minimum: 1, description: 'number of equal actions that the entry stands for' }),
-    actor: Type.Enum([...AUDIT_ACTORS]),
-    account: orNull(text),
-    email: orNull(text),
+    actor: Type.Enum([...AUDIT_ACTORS], { description: '`stranger`: credentials were refused' }),
+    account: orNull(Type.String({ description: 'the account that acted, or that a failed sign-in named' })),
+    email: orNull(Type.String({ description: 'null if the account is unknown or deleted' })),
     credential: orNull(Type.Enum(['key', 'session'])),
     credentialId: orNull(text),
     address: orNull(text),
-    action: text,
+    action: Type.String({ description: 'such as `key.create`' }),
     outcome: Type.String({ description: '`ok`, or the code of the error' }),
     subject: orNull(Type.String({ description: 'id, CID or name of the changed thing; null if the action failed' })),
   },
@@ -59,7 +59,7 @@ const list = routesWith<AuditServices>()({
   answers: {
     200: {
       media: 'application/json',
-      schema: Type.Object({ entries: Type.Array(Entry), next }, { title: 'AuditLog' }),
+      schema: Type.Object({ entries: Type.Array(EntryView), next }, { title: 'AuditLog' }),
     },
   },
   errors: ['VALIDATION'],

@@ -5,7 +5,7 @@ import { pageRequest } from '../../contract/list-query.ts'
 import type { Services } from '../../contract/services.ts'
 import { type BulkServices, bulkRoute, JobView, presentJob } from './job-routes.ts'
 
-const OwnedJob = Type.Object({ ...JobView.properties, account: text }, { title: 'OwnedJob' })
+export const OwnedJobView = Type.Object({ ...JobView.properties, account: text }, { title: 'OwnedJob' })
 
 /** The jobs of all accounts, for the owner. */
 export const allJobsRoute: ContractRoute<Services & BulkServices> = bulkRoute({
@@ -16,7 +16,7 @@ export const allJobsRoute: ContractRoute<Services & BulkServices> = bulkRoute({
   summary: 'List the jobs of all accounts, newest first',
   details: '`{jobs, next}`: the jobs of `GET /jobs`, each with its `account`. `limit` (100, at most 1,000), `after`.',
   query: PAGE_QUERY,
-  answers: { 200: Type.Object({ jobs: Type.Array(OwnedJob), next }, { title: 'OwnedJobs' }) },
+  answers: { 200: Type.Object({ jobs: Type.Array(OwnedJobView), next }, { title: 'OwnedJobs' }) },
   errors: ['VALIDATION'],
   handler: async ({ query }, { bulk }) => {
     const page = await bulk.recent(pageRequest(query))

@@ -1,7 +1,7 @@
 import { Type } from 'typebox'
 import type { Principal } from '../../access/principal.ts'
 import { orNull } from '../../config/schema-parts.ts'
-import { count, instant, text } from '../../contract/answer-fields.ts'
+import { count, describedCount, describedInstant, instant, text } from '../../contract/answer-fields.ts'
 import { identifier, optional, optionalMeta } from '../../contract/body-reader.ts'
 import { type ContractRoute, json, routesWith, type Shown } from '../../contract/contract-route.ts'
 import { state } from '../../contract/record-fields.ts'
@@ -20,8 +20,8 @@ export interface BulkServices {
 export const bulkRoute = routesWith<BulkServices>()
 
 const Filter = Type.Object({
-  createdBefore: Type.String({ format: 'date-time', description: 'only records created before this instant' }),
-  expected: Type.Integer({ minimum: 0, description: 'the number of records that you expect the filter to select' }),
+  createdBefore: describedInstant('only records created before this instant'),
+  expected: describedCount('the number of records that you expect the filter to select'),
   cid: optional,
   hasExpiration: Type.Optional(Type.Boolean()),
   q: optional,
@@ -39,10 +39,10 @@ export const JobView = Type.Object(
     id: text,
     action: Type.Enum(['delete', 'rename', 'timelock', 'cluster', 'visibility']),
     state: Type.Enum(['running', 'done', 'undoing', 'undone']),
-    total: Type.Integer({ minimum: 0, description: 'number of selected records' }),
-    done: Type.Integer({ minimum: 0, description: 'number of records that the job has changed' }),
+    total: describedCount('number of selected records'),
+    done: describedCount('number of records that the job has changed'),
     failed: count,
-    restored: Type.Integer({ minimum: 0, description: 'number of records that an undo has restored' }),
+    restored: describedCount('number of records that an undo has restored'),
     failures: Type.Array(Type.Object({ uploadId: text, code: text }), {
       description:
         'the first 100 failures, such as `NOT_FOUND`, `EXPIRED` and `QUOTA_EXCEEDED`. A name without text or over 255 ' +
@@ -51,15 +51,15 @@ export const JobView = Type.Object(
     }),
     createdAt: instant,
     endedAt: orNull(instant),
-    undoUntil: orNull(
-      Type.String({ format: 'date-time', description: 'end of the undo period; null if the job cannot be undone now' }),
-    ),
-    undoEnded: orNull(
-      Type.Enum(['quota', 'disk', 'owner', 'account'], {
-        description:
-          'why the undo period ended early: newer deletions keep as much as the quota, or the disk of a node was full. ' +
-          'With `owner` or `account`, the owner ended it, or deleted the account.',
-      }),
+    undoUntil: orNull(describedInstant('end of the undo period; null if the job cannot be undone now')),
+    undoEnded: Type.Optional(
+      orNull(
+        Type.Enum(['quota', 'disk', 'owner', 'account'], {
+          description:
+            'why the undo period ended early: newer deletions keep as much as the quota, or the disk of a node was full. ' +
+            'With `owner` or `account`, the owner ended it, or deleted the account. Absent before 0.4.0.',
+        }),
+      ),
     ),
   },
   { title: 'Job' },

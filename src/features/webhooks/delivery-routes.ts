@@ -7,7 +7,10 @@ import { Delivery, presentDelivery, type WebhookServices, webhookRoute } from '.
 
 const owner = { access: 'owner', tag: 'The owner' } as const
 
-const OwnedDelivery = Type.Object({ ...Delivery.properties, account: text, host: text }, { title: 'OwnedDelivery' })
+export const OwnedDeliveryView = Type.Object(
+  { ...Delivery.properties, account: text, host: text },
+  { title: 'OwnedDelivery' },
+)
 
 const deliveries = webhookRoute({
   ...owner,
@@ -18,7 +21,7 @@ const deliveries = webhookRoute({
     '`{deliveries, next}`, as `GET /webhooks/{id}/deliveries`. Each has its `account`, and the `host` of its URL. With ' +
     '`failed=true`, lists only the deliveries that have ended without success. `limit` (100, at most 1,000), `after`.',
   query: { ...PAGE_QUERY, failed: { description: '`true` for failed deliveries only.', schema: Type.Boolean() } },
-  answers: { 200: Type.Object({ deliveries: Type.Array(OwnedDelivery), next }, { title: 'OwnedDeliveries' }) },
+  answers: { 200: Type.Object({ deliveries: Type.Array(OwnedDeliveryView), next }, { title: 'OwnedDeliveries' }) },
   errors: ['VALIDATION'],
   handler: async ({ query }, { webhooks }) => {
     const page = await webhooks.recent(query.get('failed') === 'true', pageRequest(query))

@@ -1,7 +1,7 @@
 import { Type } from 'typebox'
 import type { Principal } from '../../access/principal.ts'
 import { orNull } from '../../config/schema-parts.ts'
-import { count, instant, next, PAGE_QUERY, text } from '../../contract/answer-fields.ts'
+import { count, describedCount, instant, next, PAGE_QUERY, text } from '../../contract/answer-fields.ts'
 import { required } from '../../contract/body-reader.ts'
 import { type ContractRoute, json, routesWith, type Shown } from '../../contract/contract-route.ts'
 import { pageRequest } from '../../contract/list-query.ts'
@@ -21,11 +21,11 @@ const webhookFields = {
   id: text,
   url: text,
   createdAt: instant,
-  waiting: Type.Integer({ minimum: 0, description: 'pending deliveries' }),
-  dropped: Type.Integer({ minimum: 0, description: 'events without a delivery, because too many were pending' }),
+  waiting: describedCount('pending deliveries'),
+  dropped: describedCount('events without a delivery, because too many were pending'),
 }
-const WebhookView = Type.Object(webhookFields, { title: 'Webhook' })
-const NewWebhook = Type.Object(
+export const WebhookView = Type.Object(webhookFields, { title: 'Webhook' })
+export const NewWebhookView = Type.Object(
   { ...webhookFields, secret: Type.String({ description: 'signs deliveries; shown only once' }) },
   { title: 'NewWebhook' },
 )
@@ -61,7 +61,7 @@ const create = webhookRoute({
     'private addresses are refused. `Holdfast-Signature: t=SECONDS,v1=HEX` has the HMAC-SHA-256 of `SECONDS.BODY` by ' +
     'the secret. Revoking a key deletes its webhooks.',
   body: json(Type.Object({ url: required })),
-  answers: { 201: NewWebhook },
+  answers: { 201: NewWebhookView },
   errors: ['QUOTA_EXCEEDED', 'missing_scope', 'proof_required'],
   handler: async ({ body, principal }, services) => {
     checkReads(principal, services)
