@@ -31,7 +31,7 @@ export interface RecordRow {
   meta: string | null
   /** 0 for a public record, else the number of its account. The root of the record has the same owner. */
   owner: number
-  /** What the catalogue said of a record that it and the node called differently. Only in a list of such records. */
+  /** The catalogue's word on a record that it and the node called differently. Only in a list of such records. */
   disputed?: Visibility
   size: number
   dagSize: number

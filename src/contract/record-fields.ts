@@ -37,7 +37,7 @@ export const uploadFields = {
   disputed: Type.Optional(
     Type.Enum([...VISIBILITIES], {
       description:
-        'what the database said of this private record; its node said the other. Only with `visibility=disputed`',
+        'the database said this of the private record, and its node the other; only with `visibility=disputed`',
     }),
   ),
   copies: Type.Optional(

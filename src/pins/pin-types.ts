@@ -33,7 +33,7 @@ export interface PinRecord {
    * the visibility.
    */
   publicElsewhere?: true
-  /** What the catalogue said of this private record, in a list of disputed records. The node said the other. */
+  /** The catalogue's word on this private record, in a list of disputed records. The node said the other. */
   disputed?: Visibility
   /**
    * How many nodes should have the content, and how many have it. Only in the answer to a new upload or pin of a cluster

@@ -23,7 +23,7 @@ import { type Setup, setupOf } from './setup.ts'
 const IS_PLAIN = `SELECT 1 FROM catalogue_runs
   WHERE rowid = (SELECT MAX(rowid) FROM catalogue_runs) AND is_joined = 1 AND follows = 1 AND birth = ?`
 
-/** What a server serves before its engine has started, while the database of its catalogue is out. */
+/** The content that a server serves while the database of its catalogue is out, before its engine has started. */
 export interface OutageReading extends Reading {
   /** Answers 503. */
   readonly api: Reading['gateway']

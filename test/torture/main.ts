@@ -11,6 +11,7 @@ import { type Tortured, type TortureOptions, torture } from './torture.ts'
  * [--cluster [KIND]] [--postgres]`.
  *
  * `--fleet` runs three nodes on one PostgreSQL, or up to five, which keep one copy of each content or more.
+ *
  * `--only` selects failures by their names.
  *
  * `--cluster` has the clusters kept by another node (`holdfast`), a Kubo (`kubo`) or an IPFS Cluster (`ipfs-cluster`).
