@@ -43,7 +43,8 @@ test('one copy costs no more statements than 0.3.0', needsPostgres, async () => 
     await upload(TIMES)
     const uploads = await statementsOf(upload)
     const removals = await statementsOf(turn => engine.pins.remove(cids[turn] ?? '', { account }))
-    expect([uploads, removals]).toEqual([OF_0_3_0.upload, OF_0_3_0.remove + 1])
+    expect(uploads).toBeLessThanOrEqual(OF_0_3_0.upload)
+    expect(removals).toBeLessThanOrEqual(OF_0_3_0.remove + 1)
   } finally {
     await close()
     await server.stop()
