@@ -75,7 +75,7 @@ const ORDER = [
  * @throws HoldfastError the errors of {@link openStores}
  */
 export async function startModules(setup: Setup): Promise<Modules> {
-  const stores = await openStores(setup)
+  const stores = await openStores(setup, loaders)
   const modules = new Modules()
   modules.provide(M.storage, () => makeStorage(setup, stores))
   modules.provide(M.access, m => makeAccess(setup, m.get(M.storage)))

@@ -9,6 +9,7 @@ import { emptiedDatabase } from './opened-database.ts'
 
 /** With a million records the plan is the same, but the test takes a minute. */
 const COUNT = Number(process.env.HOLDFAST_TEST_RECORDS ?? 20_000)
+const STEP = 10_000
 
 interface Plan {
   'Actual Rows': number
@@ -63,18 +64,18 @@ describe('a list of one visibility in PostgreSQL', { timeout: 600_000, ...needsP
   /** Fills the list of an account. Every record has one visibility, except three with the other. */
   async function fill(most: VisibilityFilter): Promise<void> {
     const owner = most === 'public' ? ['0', '77'] : ['77', '0']
-    for (const text of [
-      'ALTER TABLE records DISABLE TRIGGER USER',
-      `INSERT INTO records (id, account_id, cluster_id, cid, codec, multihash, hold_id, type, status, status_at, name, size,
-         dag_size, charge, created_at, identity, folded_name, words, owner)
-       SELECT 'r' || n, 'one', 'near', 'c', 85, decode(md5(n::text), 'hex'), 'hold ' || n, 'file', 'pinned', n, 'n', 1, 1, 512,
-         n, decode(md5(n::text), 'hex'), 'n', '{}', CASE WHEN n <= 3 THEN ${owner[1]} ELSE ${owner[0]} END
-       FROM generate_series(1, ${COUNT}) n`,
-      'ALTER TABLE records ENABLE TRIGGER USER',
-      'ANALYZE records',
-    ]) {
-      await database.command(text, [])
+    await database.command('ALTER TABLE records DISABLE TRIGGER USER', [])
+    for (let first = 1; first <= COUNT; first += STEP) {
+      await database.command(
+        `INSERT INTO records (id, account_id, cluster_id, cid, codec, multihash, hold_id, type, status, status_at, name, size,
+           dag_size, charge, created_at, identity, folded_name, words, owner)
+         SELECT 'r' || n, 'one', 'near', 'c', 85, decode(md5(n::text), 'hex'), 'hold ' || n, 'file', 'pinned', n, 'n', 1, 1,
+           512, n, decode(md5(n::text), 'hex'), 'n', '{}', CASE WHEN n <= 3 THEN ${owner[1]} ELSE ${owner[0]} END
+         FROM generate_series($1::integer, $2::integer) n`,
+        [first, Math.min(first + STEP - 1, COUNT)],
+      )
     }
+    await database.command('ANALYZE records', [])
   }
 
   test.each([
