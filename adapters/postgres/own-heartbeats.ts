@@ -29,6 +29,10 @@ export class OwnHeartbeats {
     this.#last = now
   }
 
+  get hasBegun(): boolean {
+    return this.#last !== null
+  }
+
   /** Returns the time in ms for which the heartbeats have had no break, until now. */
   unbrokenMs(now: number): number {
     return this.#last === null || now - this.#last > LATE_MS ? 0 : now - this.#since

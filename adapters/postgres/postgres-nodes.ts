@@ -110,6 +110,10 @@ export class Nodes implements FleetNodes {
     this.#listed.changed()
   }
 
+  hasReported(): boolean {
+    return this.#beats.hasBegun
+  }
+
   unbrokenMs(): number {
     return this.#beats.unbrokenMs(this.#clock.now())
   }

@@ -89,6 +89,8 @@ export interface FleetNodes {
    * @throws HoldfastError `NOT_FOUND`; `CONFLICT` if a process runs as the node, or a configuration still names it
    */
   forget(id: string, options?: { isReplaced?: boolean }): Promise<void>
+  /** Returns whether this node has written a heartbeat since its start. */
+  hasReported(): boolean
   /** Returns the time in ms for which this node has reported without a break. */
   unbrokenMs(): number
   /**

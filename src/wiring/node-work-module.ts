@@ -1,5 +1,4 @@
 import type { StatusChange } from '../catalogue/fetches.ts'
-import type { SharedCatalogue } from '../catalogue/shared-catalogue.ts'
 import { type Settling, unsettled, WokenWork, warned } from '../concurrency/woken-work.ts'
 import type { FleetRevisions } from '../content/fleet-revisions.ts'
 import { cidOf } from '../ipld/cid.ts'
@@ -47,7 +46,7 @@ export function makeNodeWork(setup: Setup, below: Below) {
       else await member.start(follow, copying?.look)
       // Other nodes wait for this node only from its first heartbeat on.
       await below.revisions?.catchUp()
-      if (await isWaitedFor(shared)) shared.past.follow()
+      if (shared.fleet?.nodes.hasReported() ?? true) shared.past.follow()
     },
     unsettled: () => unsettled([shared?.changes, ...works]),
     stop: async (): Promise<void> => {
@@ -55,12 +54,6 @@ export function makeNodeWork(setup: Setup, below: Below) {
       await member?.stop()
     },
   }
-}
-
-/** Returns whether changes by other nodes wait for this one: it has reported, or there are no others. */
-async function isWaitedFor({ fleet, node }: SharedCatalogue): Promise<boolean> {
-  if (fleet === null) return true
-  return (await fleet.nodes.all(true)).some(({ number, isThere }) => number === node.number && isThere)
 }
 
 function offeringOf(
