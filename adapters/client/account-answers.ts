@@ -22,7 +22,7 @@ export type UploadGrant = Static<typeof tokens.Grant>
 /** A newly created key. */
 export type NewKey = Static<typeof tokens.NewKeyView>
 /** A newly created session. */
-export type NewSession = Static<typeof auth.SignInView>
+export type NewSession = Static<typeof auth.SignInAnswer>
 /** Response to a sign-in that still needs a second-factor code. */
 export type SecondFactorAsked = Static<typeof auth.SecondFactorAsked>
 /** A session of the account. */

@@ -8,7 +8,7 @@ import { CODE_ERRORS, code, codeOf } from './second-factor-code.ts'
 import { accountView, User } from './user-fields.ts'
 
 const sessionFields = { token: Type.String({ description: 'valid for 24 hours' }), user: User }
-export const SignInView = Type.Object(sessionFields, { title: 'Session' })
+export const SignInAnswer = Type.Object(sessionFields, { title: 'Session' })
 export const SecondFactorAsked = Type.Object({
   requires2FA: Type.Literal(true),
   temporaryToken: Type.String({ description: 'works once, and expires after five minutes' }),
@@ -75,7 +75,7 @@ const verifyLogin = route({
   summary: 'Complete a sign-in with a second-factor code',
   details: 'The temporary token is valid once, for five minutes. The code may be a recovery code.',
   body: json(Type.Object({ temporaryToken: identifier, code, keep })),
-  answers: { 200: SignInView },
+  answers: { 200: SignInAnswer },
   errors: ['INVALID_API_KEY', 'account_disabled', ...CODE_ERRORS],
   handler: async ({ request, body, audits }, services) => {
     const { temporaryToken, code, keep } = await body()
