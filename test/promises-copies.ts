@@ -56,6 +56,16 @@ const promises: readonly KeptPromise[] = [
     test: presence('a node that retires keeps no copy that an absence has made'),
   },
   {
+    promise: 'no random history releases a copy too early',
+    file: 'src/catalogue/rules/copy-rules.ts',
+    find: 'nodes.has(node)).length >= Math.min(set.copies, set.nodes.length)',
+    replace: 'nodes.has(node)).length >= 1',
+    test: {
+      file: 'test/catalogue/rules/copy-histories.test.ts',
+      name: 'random histories in memory keep all copies, and no more',
+    },
+  },
+  {
     promise: 'a set wants copies for the records of its cluster, whatever the root',
     file: schema,
     find: 'WHERE r.cluster_id = s.cluster_id)\n        --',
