@@ -9,7 +9,7 @@ const TIMES = 20
 /** Statements of 0.3.0 for the same requests. A delete now also reads how much deleted content the account keeps. */
 const OF_0_3_0 = { upload: 10, remove: 17 }
 
-/** Returns the statements of each run of some work. Those that did not come with every run are of other work. */
+/** Returns the statements of each run of some work, without those that came more rarely: these are of other work. */
 async function statementsOf(work: (turn: number) => Promise<unknown>): Promise<number> {
   const counts = new Map<string, number>()
   const { query } = pg.Client.prototype
