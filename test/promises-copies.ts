@@ -131,9 +131,23 @@ const promises: readonly KeptPromise[] = [
   {
     promise: 'deletes by a process of the version before end copies',
     file: 'adapters/postgres/copy-sets.ts',
-    find: "'records_copies_delete', ",
-    replace: '',
+    find: "['insert', 'delete', 'update', 'kept'].map(on => ['records'",
+    replace: "['insert', 'update', 'kept'].map(on => ['records'",
     test: mixed('that version ends copies by deletes, and frees no last one'),
+  },
+  {
+    promise: 'no node of the version before loses the records of a copy',
+    file: 'adapters/postgres/schema-lost-copies.ts',
+    find: "AND copies.state IN ('have', 'surplus', 'going')) THEN",
+    replace: "AND copies.state = 'lost') THEN",
+    test: histories('a node of 0.3.0 loses no record that has a copy'),
+  },
+  {
+    promise: 'copies of ended nodes end',
+    file: schema,
+    find: '\n      OR node IN (SELECT name FROM nodes WHERE ${HAS_ENDED}))',
+    replace: ')',
+    test: histories('a node of 0.3.0 loses no record that has a copy'),
   },
   {
     promise: 'one copy costs an upload no further statement',

@@ -33,11 +33,10 @@ const FREE_RETIRING = `
   UPDATE copies SET due_at = 0 WHERE state = 'surplus' AND due_at > 0
     AND node = ANY(ARRAY(SELECT name FROM nodes WHERE state = 'retiring'))`
 const AGREE = 'UPDATE copy_walk SET agreed = $1 WHERE agreed <> $1'
-const TRIGGERS = ['records_copies_insert', 'records_copies_delete', 'records_copies_update'].map(on => ['records', on])
-const REMOVED_TRIGGERS = ['removed_records_copies_delete', 'removed_records_copies_update'].map(on => [
-  'removed_records',
-  on,
-])
+const TRIGGERS = [
+  ...['insert', 'delete', 'update', 'kept'].map(on => ['records', `records_copies_${on}`]),
+  ...['delete', 'update', 'kept'].map(on => ['removed_records', `removed_records_copies_${on}`]),
+]
 /** Finds whether a cluster has records of a root. No other query has the condition, so no other uses the index. */
 const INDEX = 'records_by_cluster'
 const CREATE_INDEX = `CREATE INDEX CONCURRENTLY IF NOT EXISTS ${INDEX} ON records (root_id, cluster_id) WHERE root_id > 0`
@@ -145,7 +144,7 @@ async function follow(sql: Sql): Promise<void> {
 }
 
 async function turn(sql: Sql, to: 'ENABLE' | 'DISABLE'): Promise<void> {
-  for (const [table, name] of [...TRIGGERS, ...REMOVED_TRIGGERS]) {
+  for (const [table, name] of TRIGGERS) {
     await sql.run(`ALTER TABLE ${table} ${to} TRIGGER ${name}`)
   }
 }

@@ -1,4 +1,5 @@
 import { BACKENDS_OF_NODE } from '../../src/catalogue/rules/dialect.ts'
+import { HAS_ENDED } from './node-states.ts'
 
 /** Class of the advisory locks of contents. */
 const COPIES_LOCK = 40
@@ -211,7 +212,8 @@ export const copiesSchema = `
       WHERE ${CONTENT}
         AND state = ANY(CASE WHEN node = ANY(chosen) THEN ARRAY['surplus', 'going'] ELSE ARRAY['have'] END);
     -- A node wants the content of its own records back, if its directory lacks it.
-    DELETE FROM copies WHERE ${CONTENT} AND state = 'wanted' AND node <> ALL(chosen || primaries);
+    DELETE FROM copies WHERE ${CONTENT} AND (state = 'wanted' AND node <> ALL(chosen || primaries)
+      OR node IN (SELECT name FROM nodes WHERE ${HAS_ENDED}));
     -- A hold of a record keeps the same root.
     WITH gone AS (
       DELETE FROM copies WHERE ${CONTENT} AND state IN ('surplus', 'going') AND (

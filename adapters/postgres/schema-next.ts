@@ -1,4 +1,5 @@
 import { copiesSchema } from './schema-copies.ts'
+import { lostCopiesSchema } from './schema-lost-copies.ts'
 import { revisionsSchema } from './schema-revisions.ts'
 import { undoPeriodsSchema } from './schema-undo.ts'
 
@@ -34,6 +35,7 @@ export const nextSchema = `
   ${undoPeriodsSchema}
   ${revisionsSchema}
   ${copiesSchema}
+  ${lostCopiesSchema}
 
   -- The index has what a search by name compares, so that the search reads no records.
   CREATE INDEX records_with_names ON records (account_id, seq)

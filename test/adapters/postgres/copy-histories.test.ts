@@ -72,4 +72,30 @@ describe('histories that lose content in easy designs', needsPostgres, () => {
       expect((await keeper.records.get('r1'))?.status).toBe('pinned')
     })
   })
+
+  test('a node of 0.3.0 loses no record that has a copy', async () => {
+    await configured(TWO)
+    await withNodes(async nodes => {
+      const [here] = nodes
+      await commit(here, [record('r1')])
+      await takeAll(nodes)
+      const [{ node } = { node: '' }] = await rows()
+      const keeper = nodeOf(nodes, node)
+      await forget('here')
+      // Statements with which it takes over, or gives up, records of a lost node.
+      const lose = () => db().command("UPDATE records SET hold_id = NULL, lost_with = 'here'", [])
+      await expect(lose()).rejects.toThrow()
+      await promoted(keeper)
+      expect([await holders(), (await keeper.records.get('r1'))?.status]).toEqual([[node], 'pinned'])
+      // It leaves the copies of a node that it has forgotten.
+      await db().command(
+        "INSERT INTO copies (multihash, codec, owner, node, state) SELECT multihash, codec, owner, 'here', 'have' FROM records",
+        [],
+      )
+      await db().transaction(sql => changeState(sql, 'here', { from: 'forgetting', to: 'forgotten' }))
+      await db().command('UPDATE copy_walk SET place = 0', [])
+      await walked(keeper)
+      expect((await rows()).map(one => one.node)).not.toContain('here')
+    })
+  })
 })
