@@ -109,7 +109,7 @@ describe('content of a retiring node', needsPostgres, () => {
       expect((await from.records.get('r7'))?.status).toBe('pinned')
       expect(await from.records.usage('one', NOW)).toEqual(before)
       expect([await countOf('roots'), await countOf('holds'), await countOf('copies')]).toEqual([1, 60, 0])
-      expect(await countOf(FOLLOWED)).toBe(5)
+      expect(await countOf(FOLLOWED)).toBe(7)
       expect(await to.lost.finishRetirement(OLD)).toBe(true)
       expect(await to.lost.nodes()).toEqual([])
       // A fleet with one copy pays for none again.
