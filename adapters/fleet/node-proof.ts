@@ -14,7 +14,7 @@ export interface Covered {
   readonly head: string
   /** Digest of the body, or that sealed frames have it. Null if a node of version 0.3.0 streams the body. */
   readonly body: string | null
-  /** The header `content-length` of a body in sealed frames, which are longer. Null if it had none. */
+  /** The `content-length` that the body had before it was sealed into frames. Null if it had none. */
   readonly length?: string | null
 }
 

@@ -82,7 +82,7 @@ export class AccountBatches<Input, Output> {
     })
   }
 
-  /** Sets the calls of contended accounts aside without a look at their locks. */
+  /** Hands the calls of contended accounts to the waiting lanes, without trying their locks first. */
   #runContended(): void {
     for (const [account, left] of this.#contended) {
       if (this.#busy.has(account) || !this.#queued.has(account)) continue

@@ -17,7 +17,7 @@ interface CopySet {
   copies: number
 }
 
-/** Null for a node that the version before runs, or ran last. */
+/** The configured sets of a node. Null if the node runs 0.3.0, or ran it last. */
 type Configured = { sets: string | null }
 
 const CONFIGURED = `
@@ -66,7 +66,7 @@ export async function prepareCopies(url: string): Promise<void> {
 
 /**
  * Decides which sets are wanted. A set of the configurations is wanted at once. One that was wanted ends when all nodes
- * have been started with the same sets. While a node of the version before is left, nothing changes.
+ * have been started with the same sets. While a node of 0.3.0 is left, nothing changes.
  *
  * Each change starts a walk over the content. The lock of the triggers waits for the transactions that the walk could not
  * see, and later ones follow the new sets.

@@ -67,7 +67,7 @@ const STILL_LOST = `
 export class PostgresLostContent implements LostContent {
   readonly #parts: ContentParts
   readonly #remains: LostRemains
-  /** Nodes that retire, for which the triggers follow the records. A node of the version before may have begun. */
+  /** Nodes that retire, for which the triggers follow the records. A node of 0.3.0 may have begun. */
   readonly #followed = new Set<string>()
   readonly #sql: Sql
 

@@ -37,7 +37,7 @@ const INSERT = `
     AS one (record_id, cluster_id, hold_id, root_id, taker)
   ON CONFLICT (record_id, node) DO NOTHING RETURNING hold_id AS "holdId"`
 /**
- * Selects the offers that a node takes. The node of the cluster takes an offer of the version before, which names no
+ * Selects the offers that a node takes. The node of the cluster takes an offer of 0.3.0, which names no
  * node. The content of a removed record waits for the end of its undo period.
  */
 const IN_ORDER = '(record_id, offers.node) > ($2, $3) ORDER BY record_id, offers.node LIMIT $4'

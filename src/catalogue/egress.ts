@@ -23,8 +23,8 @@ export const MOST_PAYERS = 64
 /** The store of gateway traffic by account, month and domain. A month is a number: 202611 for November 2026. */
 export interface EgressStore {
   /**
-   * Adds bytes to the accounts that pay. For a hold, the first account of {@link payersOf} pays. Returns what was added.
-   * The bytes of a hold without a live record, or of an account that is gone, are not.
+   * Adds bytes to the accounts that pay. For a hold, the first account of {@link payersOf} pays. Returns the
+   * added bytes by account. Drops bytes of a hold without a live record, and of a deleted account.
    */
   add(sent: readonly SentBytes[], at: { now: number; month: number }): Promise<EgressRow[]>
   /**

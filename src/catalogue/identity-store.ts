@@ -36,7 +36,7 @@ export interface IdentityStore {
   refreshed(due: DueIdentity, plan: string, now: number, refresh: StoredRefresh): Promise<boolean>
   /**
    * Gives `plan` to the account of an identity, forgets the token, and ends the sessions that last at most `life` ms.
-   * Does nothing if the token was replaced. Returns whether it was not.
+   * Returns false, and changes nothing, if the token was replaced.
    */
   revoke(due: DueIdentity, plan: string, life: number): Promise<boolean>
   /**

@@ -202,7 +202,7 @@ export interface KeptPast {
 /** The last start of a node, as the catalogue knows it. */
 export interface LastRun {
   run: string | null
-  /** The newest change that the node has confirmed since; null if it has confirmed none, or if its version does not. */
+  /** The newest change that the node has confirmed since; null if it has confirmed none, or runs 0.3.0. */
   confirmed: number | null
 }
 

@@ -6,7 +6,7 @@ export const FIND_BLOCK = `SELECT ${COLUMNS} FROM blocks b WHERE b.multihash = ?
 /** SQL expression: the greatest id of the public roots whose owners wait for a comparison with the catalogue. */
 export const LAST_UNCOMPARED = 'COALESCE((SELECT root_id FROM uncompared), 0)'
 
-/** Roots of a block among which live ones are looked for. */
+/** Maximum number of roots of a block that one search for a live root reads. */
 export const ROOTS_LOOKED_AT = 256
 
 /** Condition that a hold of the root `r` lets somebody read it at the time of the parameter. */

@@ -90,7 +90,7 @@ export class CataloguePastTable extends WithStatements {
   olderSide({ run, confirmed }: { run: string | null; confirmed: number | null }): 'catalogue' | 'ledger' | null {
     const runs = this.#runs.all(RUNS)
     const [last, before] = runs
-    // The version before noted no runs.
+    // 0.3.0 noted no runs.
     if (last === undefined) return confirmed === null ? null : 'ledger'
     const isLast = run === last.run || (last.isJoined === 0 && run === before?.run)
     if (isLast || run === null) return (confirmed ?? 0) > last.revision ? 'ledger' : null

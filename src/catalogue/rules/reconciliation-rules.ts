@@ -119,8 +119,8 @@ export function reconciliationRules(driver: CatalogueDriver, parts: Reconciliati
 }
 
 /**
- * Returns whether a backend is a directory of this node. A record whose hold is in it belongs to the node, although the
- * configuration may have its cluster on another node, or no longer.
+ * Returns whether a backend is a directory of this node. A record with a hold in it belongs to the node, even if the
+ * configuration has moved or removed its cluster.
  */
 export function isLocal(homes: ReadonlyMap<string, number>, backendId: number | null): boolean {
   return backendId === DEFAULT_BACKEND_ID || [...homes.values()].some(home => home === backendId)

@@ -12,7 +12,7 @@ const AHEAD = 4
 
 /** File of a directory to upload to another node, or a directory without content. */
 export interface StagedFile {
-  /** Text form. */
+  /** In the text form of names that are bytes. */
   path: string
   attributes: StoredAttributes
   isDirectory: boolean

@@ -77,7 +77,7 @@ const CUT_OFF: ReadonlyArray<[signature: string, type: string]> = [
 const DOUBTFUL: ReadonlyMap<string, RegExp> = new Map([
   ['image/gif', /^GIF8[79]a/],
   ['audio/aiff', /^FORM....AIF[CF]/s],
-  // The signature is also that of zlib, such as of Git's objects.
+  // Data compressed by zlib, such as Git objects, begins with the same bytes.
   ['application/x-apple-diskimage', /^$/],
 ])
 

@@ -54,9 +54,9 @@ export interface RequestBlockParts {
   rules: AdmissionRules
   spareReads: SpareReads
   memory: MemoryBudget
-  /** Nodes of records. A request gets a node only below a root of which it may read everything. */
+  /** Decoded DAG nodes of records. A request gets a node only below a root that it may read whole. */
   nodes: NodeCache
-  /** Nodes from the network. A root there may link to content that only some may read. */
+  /** Decoded DAG nodes from the network. A root there may link to content that only some may read. */
   foreignNodes: NodeCache
   signal: AbortSignal
   limits?: WalkLimits | undefined
