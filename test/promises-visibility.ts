@@ -475,6 +475,13 @@ export const visibilityPromises: readonly KeptPromise[] = [
     test: ways('shares a step with other roots'),
   },
   {
+    promise: 'a node releases former holds before it confirms a change, at its start, too',
+    file: 'src/wiring/takedowns-module.ts',
+    find: 'if (work === null) return',
+    replace: 'if (work === null || !hasStarted) return',
+    test: { file: 'test/wiring/revisions-at-start.test.ts', name: 'releases former holds before it confirms' },
+  },
+  {
     promise: 'a node that has left the fleet serves nothing without the database',
     file: 'src/wiring/outage-reading.ts',
     find: ' AND follows = 1',
