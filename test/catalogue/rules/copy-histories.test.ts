@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { CopyHistory } from './copy-histories.ts'
 
-const HISTORIES = Number(process.env.HOLDFAST_TEST_HISTORIES ?? 2_000)
+const HISTORIES = Number(process.env.HOLDFAST_TEST_HISTORIES ?? 1_000)
 
 test('random histories in memory keep all copies, and no more', { timeout: 600_000 }, () => {
   const wrong: string[] = []
