@@ -4,13 +4,37 @@ export type DatastoreOptions = { signal?: AbortSignal } | undefined
 
 /** Base class of wrappers around a datastore. Its bulk methods call the methods for single keys. */
 export abstract class DatastoreLayer implements Datastore {
+  readonly store: Datastore
+
+  constructor(store: Datastore) {
+    this.store = store
+  }
+
   abstract put(key: Key, value: Uint8Array, options?: DatastoreOptions): Key | Promise<Key>
-  abstract get(key: Key, options?: DatastoreOptions): Uint8Array | Promise<Uint8Array>
-  abstract has(key: Key, options?: DatastoreOptions): boolean | Promise<boolean>
-  abstract delete(key: Key, options?: DatastoreOptions): void | Promise<void>
-  abstract batch(): Batch
-  abstract query(query: Query, options?: DatastoreOptions): AsyncGenerator<Pair>
-  abstract queryKeys(query: KeyQuery, options?: DatastoreOptions): Generator<Key> | AsyncGenerator<Key>
+
+  get(key: Key, options?: DatastoreOptions): Uint8Array | Promise<Uint8Array> {
+    return this.store.get(key, options)
+  }
+
+  has(key: Key, options?: DatastoreOptions): boolean | Promise<boolean> {
+    return this.store.has(key, options)
+  }
+
+  delete(key: Key, options?: DatastoreOptions): void | Promise<void> {
+    return this.store.delete(key, options)
+  }
+
+  batch(): Batch {
+    return this.store.batch()
+  }
+
+  query(query: Query, options?: DatastoreOptions): AsyncGenerator<Pair> {
+    return this.store.query(query, options) as AsyncGenerator<Pair>
+  }
+
+  queryKeys(query: KeyQuery, options?: DatastoreOptions): Generator<Key> | AsyncGenerator<Key> {
+    return this.store.queryKeys(query, options) as AsyncGenerator<Key>
+  }
 
   async *putMany(source: Iterable<Pair> | AsyncIterable<Pair>, options?: DatastoreOptions): AsyncGenerator<Key> {
     for await (const { key, value } of source) yield await this.put(key, value, options)

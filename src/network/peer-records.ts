@@ -20,14 +20,12 @@ interface PeerRecord {
  * send the same data again.
  */
 export class PeerRecords extends DatastoreLayer {
-  readonly #store: Datastore
   readonly #clock: Clock
   /** The record that libp2p wrote least recently comes first. */
   readonly #records = new Map<string, PeerRecord>()
 
   constructor(store: Datastore, clock: Clock) {
-    super()
-    this.#store = store
+    super(store)
     this.#clock = clock
   }
 
@@ -37,7 +35,7 @@ export class PeerRecords extends DatastoreLayer {
 
   async put(key: Key, value: Uint8Array, options?: DatastoreOptions): Promise<Key> {
     const name = key.toString()
-    if (!name.startsWith(PEERS)) return this.#store.put(key, value, options)
+    if (!name.startsWith(PEERS)) return this.store.put(key, value, options)
     const known = this.#records.get(name)
     const record: PeerRecord = { key, value, writtenAt: known?.writtenAt ?? Number.NEGATIVE_INFINITY, isWritten: false }
     this.#records.delete(name)
@@ -47,21 +45,21 @@ export class PeerRecords extends DatastoreLayer {
     return key
   }
 
-  async get(key: Key, options?: DatastoreOptions): Promise<Uint8Array> {
-    return this.#records.get(key.toString())?.value ?? this.#store.get(key, options)
+  override async get(key: Key, options?: DatastoreOptions): Promise<Uint8Array> {
+    return this.#records.get(key.toString())?.value ?? this.store.get(key, options)
   }
 
-  async has(key: Key, options?: DatastoreOptions): Promise<boolean> {
-    return this.#records.has(key.toString()) || this.#store.has(key, options)
+  override async has(key: Key, options?: DatastoreOptions): Promise<boolean> {
+    return this.#records.has(key.toString()) || this.store.has(key, options)
   }
 
-  async delete(key: Key, options?: DatastoreOptions): Promise<void> {
+  override async delete(key: Key, options?: DatastoreOptions): Promise<void> {
     this.#records.delete(key.toString())
-    await this.#store.delete(key, options)
+    await this.store.delete(key, options)
   }
 
-  batch(): Batch {
-    const batch = this.#store.batch()
+  override batch(): Batch {
+    const batch = this.store.batch()
     const names: string[] = []
     return {
       put: (key, value) => {
@@ -79,20 +77,20 @@ export class PeerRecords extends DatastoreLayer {
     }
   }
 
-  async *query(query: Query, options?: DatastoreOptions): AsyncGenerator<Pair> {
+  override async *query(query: Query, options?: DatastoreOptions): AsyncGenerator<Pair> {
     await this.flush()
-    yield* this.#store.query(query, options)
+    yield* this.store.query(query, options)
   }
 
-  async *queryKeys(query: KeyQuery, options?: DatastoreOptions): AsyncGenerator<Key> {
+  override async *queryKeys(query: KeyQuery, options?: DatastoreOptions): AsyncGenerator<Key> {
     await this.flush()
-    yield* this.#store.queryKeys(query, options)
+    yield* this.store.queryKeys(query, options)
   }
 
   async #write(record: PeerRecord, options?: DatastoreOptions): Promise<void> {
     record.writtenAt = this.#clock.now()
     record.isWritten = true
-    await this.#store.put(record.key, record.value, options)
+    await this.store.put(record.key, record.value, options)
   }
 
   async #forgetOldest(): Promise<void> {

@@ -1,5 +1,5 @@
 import type { LevelDatastore } from 'datastore-level'
-import type { Batch, Datastore, Key, KeyQuery, Pair, Query } from 'interface-datastore'
+import type { Batch, Datastore, Key, Pair, Query } from 'interface-datastore'
 import type { Sealing } from '../domain/sealing.ts'
 import { DatastoreLayer, type DatastoreOptions } from './datastore-layer.ts'
 
@@ -31,34 +31,24 @@ export async function sealedDatastore(store: LevelDatastore, sealing: Sealing): 
 }
 
 class SealedDatastore extends DatastoreLayer {
-  readonly #store: Datastore
   readonly #sealing: Sealing
 
   constructor(store: Datastore, sealing: Sealing) {
-    super()
-    this.#store = store
+    super(store)
     this.#sealing = sealing
   }
 
-  has(key: Key, options?: DatastoreOptions): boolean | Promise<boolean> {
-    return this.#store.has(key, options)
-  }
-
   put(key: Key, value: Uint8Array, options?: DatastoreOptions): Key | Promise<Key> {
-    return this.#store.put(key, this.#sealed(key, value), options)
+    return this.store.put(key, this.#sealed(key, value), options)
   }
 
   /** @throws HoldfastError `DATA_DIR_UNUSABLE` if a private key cannot be decrypted */
-  async get(key: Key, options?: DatastoreOptions): Promise<Uint8Array> {
-    return this.#opened(key, await this.#store.get(key, options))
+  override async get(key: Key, options?: DatastoreOptions): Promise<Uint8Array> {
+    return this.#opened(key, await this.store.get(key, options))
   }
 
-  delete(key: Key, options?: DatastoreOptions): void | Promise<void> {
-    return this.#store.delete(key, options)
-  }
-
-  batch(): Batch {
-    const batch = this.#store.batch()
+  override batch(): Batch {
+    const batch = this.store.batch()
     return {
       put: (key, value) => batch.put(key, this.#sealed(key, value)),
       delete: key => batch.delete(key),
@@ -66,12 +56,8 @@ class SealedDatastore extends DatastoreLayer {
     }
   }
 
-  async *query(query: Query, options?: DatastoreOptions): AsyncGenerator<Pair> {
-    for await (const { key, value } of this.#store.query(query, options)) yield { key, value: this.#opened(key, value) }
-  }
-
-  queryKeys(query: KeyQuery, options?: DatastoreOptions): Generator<Key> | AsyncGenerator<Key> {
-    return this.#store.queryKeys(query, options)
+  override async *query(query: Query, options?: DatastoreOptions): AsyncGenerator<Pair> {
+    for await (const { key, value } of this.store.query(query, options)) yield { key, value: this.#opened(key, value) }
   }
 
   #sealed(key: Key, value: Uint8Array): Uint8Array {

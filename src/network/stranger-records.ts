@@ -1,5 +1,5 @@
 import type { PeerId, PeerStore } from '@libp2p/interface'
-import type { Batch, Datastore, Key, KeyQuery, Pair, Query } from 'interface-datastore'
+import type { Datastore, Key } from 'interface-datastore'
 import { nextTurn, turnSpent } from '../concurrency/turns.ts'
 import type { Clock } from '../domain/clock.ts'
 import { DatastoreLayer, type DatastoreOptions } from './datastore-layer.ts'
@@ -22,7 +22,6 @@ export interface KnownPeers {
  * only when it reads it. A new record beyond the limit is not stored.
  */
 export class StrangerRecords extends DatastoreLayer {
-  readonly #store: Datastore
   readonly #clock: Clock
   readonly #counts = new Map<string, number>()
   /** End of the keys of this node's own provider records, which have no limit. */
@@ -33,8 +32,7 @@ export class StrangerRecords extends DatastoreLayer {
   #sweptAt = 0
 
   constructor(store: Datastore, clock: Clock) {
-    super()
-    this.#store = store
+    super(store)
     this.#clock = clock
   }
 
@@ -57,37 +55,13 @@ export class StrangerRecords extends DatastoreLayer {
   async put(key: Key, value: Uint8Array, options?: DatastoreOptions): Promise<Key> {
     const name = key.toString()
     const [prefix, most] = limitOf(name)
-    if (prefix === null || this.#isOwn(name)) return this.#store.put(key, value, options)
+    if (prefix === null || this.#isOwn(name)) return this.store.put(key, value, options)
     if (!this.#stopped && this.#clock.now() - this.#sweptAt >= SWEEP_EVERY_MS) this.#sweep()
-    const isNew = !(await this.#store.has(key, options))
+    const isNew = !(await this.store.has(key, options))
     const count = this.#counts.get(prefix) ?? 0
     if (isNew && count >= most) return key
     if (isNew) this.#counts.set(prefix, count + 1)
-    return this.#store.put(key, value, options)
-  }
-
-  get(key: Key, options?: DatastoreOptions): Uint8Array | Promise<Uint8Array> {
-    return this.#store.get(key, options)
-  }
-
-  has(key: Key, options?: DatastoreOptions): boolean | Promise<boolean> {
-    return this.#store.has(key, options)
-  }
-
-  delete(key: Key, options?: DatastoreOptions): void | Promise<void> {
-    return this.#store.delete(key, options)
-  }
-
-  batch(): Batch {
-    return this.#store.batch()
-  }
-
-  query(query: Query, options?: DatastoreOptions): AsyncGenerator<Pair> {
-    return this.#store.query(query, options) as AsyncGenerator<Pair>
-  }
-
-  queryKeys(query: KeyQuery, options?: DatastoreOptions): Generator<Key> | AsyncGenerator<Key> {
-    return this.#store.queryKeys(query, options) as AsyncGenerator<Key>
+    return this.store.put(key, value, options)
   }
 
   #isOwn(name: string): boolean {
@@ -99,7 +73,7 @@ export class StrangerRecords extends DatastoreLayer {
     await peers.forEach(() => {})
     for (const prefix of MOST_RECORDS.keys()) {
       let count = 0
-      for await (const _ of this.#store.queryKeys({ prefix })) {
+      for await (const _ of this.store.queryKeys({ prefix })) {
         if (this.#stopped) return
         if (turnSpent()) await nextTurn()
         count++
