@@ -172,8 +172,8 @@ export const gatewayPromises: readonly KeptPromise[] = [
   {
     promise: 'the probe of trustless gateways is always answered',
     file: 'src/gateway/policy/admission.ts',
-    find: 'if (isProbe || this.#allowed',
-    replace: 'if (this.#allowed',
+    find: 'if (isProbe || this.#rules.allowed',
+    replace: 'if (this.#rules.allowed',
     test: { file: sandbox, name: 'the trustless gateway probe is answered' },
   },
   {

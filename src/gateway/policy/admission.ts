@@ -20,47 +20,41 @@ export interface TakenDown {
   readonly denylist: Denylist | null
 }
 
+/** What a request may name and see. */
+interface Rules {
+  allowed: ReadonlySet<string> | null
+  denylist: Denylist | null
+  takedowns: TakenDown
+  revision: Pick<KnownRevision, 'number'>
+}
+
 export class Admission {
-  readonly #allowed: ReadonlySet<string> | null
+  readonly #rules: Omit<Rules, 'denylist'>
   readonly #denylist: DenylistFile | null
-  readonly #takedowns: TakenDown
-  readonly #revision: Pick<KnownRevision, 'number'>
 
   /** @throws HoldfastError `INVALID_CID` if the allow list contains an invalid CID */
   constructor({ allow, denylist, takedowns, revision = { number: 0 } }: AdmissionOptions) {
-    this.#allowed = allow === null ? null : new Set(allow.map(text => keyOf(parseCid(text, 'gateway.allow'))))
+    const allowed = allow === null ? null : new Set(allow.map(text => keyOf(parseCid(text, 'gateway.allow'))))
+    this.#rules = { allowed, takedowns, revision }
     this.#denylist = denylist
-    this.#takedowns = takedowns
-    this.#revision = revision
   }
 
   async rules(): Promise<AdmissionRules> {
     const denylist = this.#denylist === null ? null : await this.#denylist.current()
-    return new AdmissionRules(this.#allowed, denylist, this.#takedowns, this.#revision)
+    return new AdmissionRules({ ...this.#rules, denylist })
   }
 }
 
 export class AdmissionRules {
-  readonly #allowed: ReadonlySet<string> | null
-  readonly #denylist: Denylist | null
-  readonly #takedowns: TakenDown
-  readonly #revision: Pick<KnownRevision, 'number'>
+  readonly #rules: Rules
 
-  constructor(
-    allowed: ReadonlySet<string> | null,
-    denylist: Denylist | null,
-    takedowns: TakenDown,
-    revision: Pick<KnownRevision, 'number'>,
-  ) {
-    this.#allowed = allowed
-    this.#denylist = denylist
-    this.#takedowns = takedowns
-    this.#revision = revision
+  constructor(rules: Rules) {
+    this.#rules = rules
   }
 
   /** Number that increases with each change of what may be served. */
   get revision(): number {
-    return this.#revision.number
+    return this.#rules.revision.number
   }
 
   /**
@@ -70,7 +64,7 @@ export class AdmissionRules {
    */
   checkRoot(cid: CID): void {
     const isProbe = cid.multihash.code === HASH.identity && cid.multihash.size === 0
-    if (isProbe || this.#allowed === null || this.#allowed.has(keyOf(cid))) return
+    if (isProbe || this.#rules.allowed === null || this.#rules.allowed.has(keyOf(cid))) return
     throw new HoldfastError('CID_NOT_FOUND', `this gateway does not serve ${cid}`)
   }
 
@@ -82,7 +76,7 @@ export class AdmissionRules {
    */
   checkBlocked(cid: CID, names: readonly string[] = []): void {
     let status: BlockedStatus | null = null
-    for (const list of [this.#takedowns.denylist, this.#denylist]) {
+    for (const list of [this.#rules.takedowns.denylist, this.#rules.denylist]) {
       if (list !== null && !list.isEmpty) status ??= list.statusOf(cid, names)
     }
     if (status === null) return
