@@ -198,7 +198,7 @@ const promises: readonly KeptPromise[] = [
   {
     promise: 'a record that gets content anew releases its former hold',
     file: 'adapters/postgres/content-change.ts',
-    find: '    await this.#holds.void(this.#sql, former.holdId === null ? [] : [former.holdId])\n',
+    find: '    await this.#parts.holds.void(this.#sql, former.holdId === null ? [] : [former.holdId])\n',
     replace: '',
     test: failing('keeps an identical upload that an older'),
   },

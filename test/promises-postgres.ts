@@ -440,14 +440,14 @@ const promises: readonly KeptPromise[] = [
   {
     promise: 'a repeated upload is not marked as placed by its earlier placement',
     file: 'src/ledger/catalogue-holds.ts',
-    find: '    if (isPlaced === false && this.#roots.isPlaced(rootId)) this.#roots.setPlaced(rootId, null)\n',
+    find: '    if (isPlaced === false && this.#parts.roots.isPlaced(rootId)) this.#parts.roots.setPlaced(rootId, null)\n',
     replace: '',
     test: test('keeps blocks of content that is uploaded'),
   },
   {
     promise: 'a repeated upload is marked as placed if the external cluster has it',
     file: 'adapters/postgres/content-change.ts',
-    find: '    await this.#ledger.setPlaced(backendId, record, isPlaced ? now : null)\n',
+    find: '    await this.#parts.ledger.setPlaced(backendId, record, isPlaced ? now : null)\n',
     replace: '',
     test: test('keeps blocks of content that is uploaded'),
   },

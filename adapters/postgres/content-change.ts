@@ -29,21 +29,15 @@ export interface Prepared {
  * their holds and the counters wait for {@link write}, which sends one statement for each table.
  */
 export class ContentChange {
+  readonly #parts: ContentParts
   readonly #sql: Sql
-  readonly #database: Postgres
-  readonly #holds: SharedHolds
-  readonly #ledger: CatalogueHolds
-  readonly #external: ReadonlySet<number>
   readonly accounts: LockedAccounts
   readonly #known: KnownRecords
   #inserted: InsertedRecord[] = []
 
   private constructor(sql: Sql, parts: ContentParts, accounts: LockedAccounts, known: KnownRecords) {
     this.#sql = sql
-    this.#database = parts.database
-    this.#holds = parts.holds
-    this.#ledger = parts.ledger
-    this.#external = parts.external
+    this.#parts = parts
     this.accounts = accounts
     this.#known = known
   }
@@ -122,7 +116,7 @@ export class ContentChange {
     const inserted = this.#inserted.splice(0)
     const used = inserted.flatMap(({ holdId }) => holdId ?? [])
     const sql = this.#sql
-    await Promise.all([this.#holds.use(sql, used), insertRecords(sql, inserted), this.accounts.write()])
+    await Promise.all([this.#parts.holds.use(sql, used), insertRecords(sql, inserted), this.accounts.write()])
   }
 
   /**
@@ -135,7 +129,7 @@ export class ContentChange {
     if (from !== status) checkTransition(from, status)
     await this.write()
     const adds = !(await hasDag(this.#sql, record.accountId, record))
-    await this.#holds.use(this.#sql, [hold.id])
+    await this.#parts.holds.use(this.#sql, [hold.id])
     const former = await this.#sql.first<{ holdId: string | null }>(
       `UPDATE records SET fetch_id = NULL, lost_with = NULL, root_id = $2, size = $3, dag_size = $4, charge = $5, hold_id = $6
        FROM (SELECT id, hold_id FROM records WHERE id = $1) AS before WHERE records.id = before.id
@@ -143,7 +137,7 @@ export class ContentChange {
       [record.id, hold.rootId, hold.contentSize, hold.dagSize, hold.charge, hold.id],
     )
     if (former === undefined) throw new HoldfastError('INTERNAL_ERROR', `record ${record.id} no longer exists`)
-    await this.#holds.void(this.#sql, former.holdId === null ? [] : [former.holdId])
+    await this.#parts.holds.void(this.#sql, former.holdId === null ? [] : [former.holdId])
     this.accounts.count(record.accountId, { pins: 0, expiringPins: 0, storedBytes: adds ? hold.charge : 0 })
     const fulfilled = await setStatus(this.#sql, record.id, { status, at: now, reason: null })
     this.#known.add(fulfilled)
@@ -196,9 +190,12 @@ export class ContentChange {
     if ((await this.#known.identical(record, now)) !== undefined) throw alreadyExists(record)
     if (hold === null) throw new NeedsHold('the staged root has no hold')
     await this.checkPinCount(record.accountId, limits, now)
-    await this.#holds.use(this.#sql, [hold.id])
+    await this.#parts.holds.use(this.#sql, [hold.id])
     const fetchId = await runRule(
-      insertFetch(fetchParts(this.#database, this.#holds), intent, { rootId: stagedRootId, holdId: hold.id }),
+      insertFetch(fetchParts(this.#parts.database, this.#parts.holds), intent, {
+        rootId: stagedRootId,
+        holdId: hold.id,
+      }),
       this.#sql,
     )
     if (fetchId === null) throw alreadyExists(record)
@@ -208,10 +205,10 @@ export class ContentChange {
   }
 
   async #statusIn(backendId: number, record: NewRecord, now: number): Promise<'pinned' | 'pinning'> {
-    if (!this.#external.has(backendId)) return 'pinned'
-    const isPlaced = await runRule(wantPlacement(this.#holds.backend(backendId), record, now), this.#sql)
+    if (!this.#parts.external.has(backendId)) return 'pinned'
+    const isPlaced = await runRule(wantPlacement(this.#parts.holds.backend(backendId), record, now), this.#sql)
     // The ledger may have an outdated mark from an earlier placement.
-    await this.#ledger.setPlaced(backendId, record, isPlaced ? now : null)
+    await this.#parts.ledger.setPlaced(backendId, record, isPlaced ? now : null)
     return isPlaced ? 'pinned' : 'pinning'
   }
 }

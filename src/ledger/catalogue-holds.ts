@@ -32,40 +32,32 @@ export interface HeldRoot {
   healed: boolean
 }
 
+interface HoldParts {
+  roots: RootTable
+  holds: Holds
+  blocks: BlockTable
+  claims: Claims
+  owners: RootOwners
+  queue: WriteQueue
+}
+
 /**
  * The ledger as an external catalogue uses it. Holds are placed before the catalogue commits, and released after it
  * commits. After a crash, no hold is missing, but some may be unneeded. Each method that writes is one durable
  * transaction, and may be repeated.
  */
 export class CatalogueHolds {
-  readonly #roots: RootTable
-  readonly #holds: Holds
-  readonly #blocks: BlockTable
-  readonly #claims: Claims
-  readonly #owners: RootOwners
-  readonly #queue: WriteQueue
+  readonly #parts: HoldParts
 
-  constructor(parts: {
-    roots: RootTable
-    holds: Holds
-    blocks: BlockTable
-    claims: Claims
-    owners: RootOwners
-    queue: WriteQueue
-  }) {
-    this.#roots = parts.roots
-    this.#holds = parts.holds
-    this.#blocks = parts.blocks
-    this.#claims = parts.claims
-    this.#owners = parts.owners
-    this.#queue = parts.queue
+  constructor(parts: HoldParts) {
+    this.#parts = parts
   }
 
   /** Returns the complete root of each hold. If any root is missing, places no hold and returns null. */
   place(wanted: readonly WantedHold[]): Promise<HeldRoot[] | null> {
     return this.#write(() => {
       const isMissing = (hold: WantedHold) =>
-        !bringsContent(hold) && this.#roots.find(hold.backendId, hold.dag, hold.dag.owner) === undefined
+        !bringsContent(hold) && this.#parts.roots.find(hold.backendId, hold.dag, hold.dag.owner) === undefined
       // A root that is staged for one hold also serves the other holds on the same DAG.
       const brought = new Set(wanted.filter(bringsContent).map(keyOf))
       if (wanted.some(hold => isMissing(hold) && !brought.has(keyOf(hold)))) return null
@@ -77,25 +69,25 @@ export class CatalogueHolds {
 
   /** Repairs the stored bytes of a block if they are damaged. Returns whether they were. */
   mend(backendId: number, block: NewBlock): Promise<boolean> {
-    return this.#write(() => this.#claims.mend(backendId, block))
+    return this.#write(() => this.#parts.claims.mend(backendId, block))
   }
 
   stage(id: string, backendId: number, now: number): Promise<number> {
     return this.#write(() => {
-      const rootId = this.#roots.stage(backendId, now)
-      this.#holds.place(id, rootId, null)
+      const rootId = this.#parts.roots.stage(backendId, now)
+      this.#parts.holds.place(id, rootId, null)
       return rootId
     })
   }
 
   keep(id: string, stagedRootId: number): Promise<void> {
-    return this.#write(() => this.#holds.hold(id, stagedRootId, null))
+    return this.#write(() => this.#parts.holds.hold(id, stagedRootId, null))
   }
 
   /** Sets the ends of holds, in ms since the epoch; null for holds that last until they are released. */
   setEnds(ends: ReadonlyArray<{ id: string; ends: number | null }>): Promise<void> {
     return this.#write(() => {
-      for (const hold of ends) this.#holds.setEnds(hold.id, hold.ends)
+      for (const hold of ends) this.#parts.holds.setEnds(hold.id, hold.ends)
     })
   }
 
@@ -103,12 +95,12 @@ export class CatalogueHolds {
   release(ids: readonly string[]): Promise<OwnedDag[]> {
     return this.#write(() =>
       ids.flatMap(id => {
-        const rootId = this.#holds.rootOf(id)
-        const root = rootId === null ? undefined : this.#roots.get(rootId)
-        this.#holds.release(id)
+        const rootId = this.#parts.holds.rootOf(id)
+        const root = rootId === null ? undefined : this.#parts.roots.get(rootId)
+        this.#parts.holds.release(id)
         // A staged root has no multihash yet.
         const isWhole = root?.multihash instanceof Uint8Array
-        return root === undefined || !isWhole || this.#holds.isHeld(root.id) ? [] : [root]
+        return root === undefined || !isWhole || this.#parts.holds.isHeld(root.id) ? [] : [root]
       }),
     )
   }
@@ -116,24 +108,24 @@ export class CatalogueHolds {
   /** Does nothing for complete roots. */
   abandon(stagedRootIds: readonly number[]): Promise<void> {
     return this.#write(() => {
-      for (const id of stagedRootIds) this.#roots.abandon(id)
+      for (const id of stagedRootIds) this.#parts.roots.abandon(id)
     })
   }
 
   /** Drops the complete roots that have no hold. */
   drop(rootIds: readonly number[]): Promise<void> {
     return this.#write(() => {
-      for (const id of rootIds) if (!this.#holds.isHeld(id)) this.#roots.drop(id)
+      for (const id of rootIds) if (!this.#parts.holds.isHeld(id)) this.#parts.roots.drop(id)
     })
   }
 
   find(backendId: number, dag: DagIdentity, owner: number): RootRow | undefined {
-    return this.#roots.find(backendId, dag, owner)
+    return this.#parts.roots.find(backendId, dag, owner)
   }
 
   /** Returns a complete root of an owner on any backend. */
   findAnywhere(dag: DagIdentity, owner: number): RootRow | undefined {
-    return this.#roots.findAnywhere(dag, owner)
+    return this.#parts.roots.findAnywhere(dag, owner)
   }
 
   /**
@@ -141,12 +133,12 @@ export class CatalogueHolds {
    * not have the DAG.
    */
   async setPlaced(backendId: number, dag: DagIdentity, at: number | null): Promise<void> {
-    const isSo = ({ id }: RootRow): boolean => this.#roots.isPlaced(id) === (at !== null)
-    const known = this.#roots.find(backendId, dag, PUBLIC)
+    const isSo = ({ id }: RootRow): boolean => this.#parts.roots.isPlaced(id) === (at !== null)
+    const known = this.#parts.roots.find(backendId, dag, PUBLIC)
     if (known === undefined || isSo(known)) return
     await this.#write(() => {
-      const root = this.#roots.find(backendId, dag, PUBLIC)
-      if (root !== undefined && !isSo(root)) this.#roots.setPlaced(root.id, at)
+      const root = this.#parts.roots.find(backendId, dag, PUBLIC)
+      if (root !== undefined && !isSo(root)) this.#parts.roots.setPlaced(root.id, at)
     })
   }
 
@@ -156,26 +148,26 @@ export class CatalogueHolds {
   }
 
   rootOf(id: string): number | null {
-    return this.#holds.rootOf(id)
+    return this.#parts.holds.rootOf(id)
   }
 
   /** Returns the complete root of a hold. */
   rootHeldBy(id: string): RootRow | undefined {
-    return this.#owners.rootOf(id)
+    return this.#parts.owners.rootOf(id)
   }
 
   /** Stages a copy of the root of a hold for another owner. Returns its id; null if the hold keeps no complete root. */
   copy(id: string, owner: number, now: number): Promise<number | null> {
-    return this.#owners.copy(id, owner, now)
+    return this.#parts.owners.copy(id, owner, now)
   }
 
   /** Returns whether a hold keeps the complete root of a DAG. */
   keeps(id: string, backendId: number, dag: DagIdentity): boolean {
-    return this.#holds.keeps(id, backendId, dag)
+    return this.#parts.holds.keeps(id, backendId, dag)
   }
 
   isLostFrom(rootId: number): boolean {
-    return this.#blocks.isLostFrom(rootId)
+    return this.#parts.blocks.isLostFrom(rootId)
   }
 
   /** Returns whether a hold keeps a complete root without known damage. */
@@ -186,12 +178,12 @@ export class CatalogueHolds {
 
   /** Returns a hold of a root; null for none. */
   holdOf(rootId: number): string | null {
-    return this.#holds.ofRoot(rootId, BEFORE_ALL, 1)[0]?.id ?? null
+    return this.#parts.holds.ofRoot(rootId, BEFORE_ALL, 1)[0]?.id ?? null
   }
 
   /** Returns whether a hold keeps content that nobody may read. */
   isMuted(id: string): boolean {
-    return this.#holds.isMuted(id)
+    return this.#parts.holds.isMuted(id)
   }
 
   /**
@@ -199,7 +191,7 @@ export class CatalogueHolds {
    * `upTo` is 0 once all are compared.
    */
   uncompared(limit: number): { upTo: number; roots: number[]; last: number } {
-    return this.#owners.uncompared(limit)
+    return this.#parts.owners.uncompared(limit)
   }
 
   /** Yields pages of the catalogue's holds by which somebody may read one of the roots. */
@@ -208,7 +200,7 @@ export class CatalogueHolds {
     for (const root of roots) {
       let after: HoldPlace = MUTED_ONES
       for (let found = HOLDS_AT_ONCE; found === HOLDS_AT_ONCE; ) {
-        const holds = this.#holds.ofRoot(root, after, HOLDS_AT_ONCE)
+        const holds = this.#parts.holds.ofRoot(root, after, HOLDS_AT_ONCE)
         found = holds.length
         after = holds.at(-1) ?? after
         page.push(...holds.flatMap(({ id }) => (isCatalogueHold(id) ? id : [])))
@@ -222,20 +214,20 @@ export class CatalogueHolds {
 
   /** Lets strangers read what {@link uncompared} has returned. */
   compared(given: { upTo: number; last: number }): Promise<void> {
-    return this.#write(() => this.#owners.compared(given))
+    return this.#write(() => this.#parts.owners.compared(given))
   }
 
   holdsAfter(id: string, limit: number): string[] {
-    return this.#holds.after(id, limit).map(hold => hold.id)
+    return this.#parts.holds.after(id, limit).map(hold => hold.id)
   }
 
   /** Returns complete roots in the order of their ids. */
   rootsAfter(id: number, limit: number): Array<DagIdentity & { id: number; isHeld: 0 | 1 }> {
-    return this.#roots.completeAfter(id, limit)
+    return this.#parts.roots.completeAfter(id, limit)
   }
 
   files(rootId: number, offset: number, limit: number): RootFile[] {
-    return this.#roots.files(rootId, offset, limit)
+    return this.#parts.roots.files(rootId, offset, limit)
   }
 
   #hold(wanted: WantedHold): HeldRoot {
@@ -243,18 +235,18 @@ export class CatalogueHolds {
     const root = this.#rootOf(wanted)
     const { rootId } = root
     // The cluster has unpinned the DAG but the local hold remains, so the blocks of the DAG must stay on disk.
-    if (isPlaced === false && this.#roots.isPlaced(rootId)) this.#roots.setPlaced(rootId, null)
-    this.#holds.hold(id, rootId, ends)
+    if (isPlaced === false && this.#parts.roots.isPlaced(rootId)) this.#parts.roots.setPlaced(rootId, null)
+    this.#parts.holds.hold(id, rootId, ends)
     return root
   }
 
   #rootOf({ backendId, stagedRootId, dag, block = null }: WantedHold): HeldRoot {
-    if (block !== null) return this.#claims.storeRoot(this.#roots, backendId, dag, block, block.now)
-    return { rootId: this.#holds.complete(backendId, stagedRootId, dag)?.id ?? 0, healed: false }
+    if (block !== null) return this.#parts.claims.storeRoot(this.#parts.roots, backendId, dag, block, block.now)
+    return { rootId: this.#parts.holds.complete(backendId, stagedRootId, dag)?.id ?? 0, healed: false }
   }
 
   #write<T>(work: () => T): Promise<T> {
-    return this.#queue.run(work, { durable: true })
+    return this.#parts.queue.run(work, { durable: true })
   }
 }
 

@@ -14,37 +14,26 @@ import type { SqliteStatements } from './sqlite-driver.ts'
 
 type WholeIntent = CommitIntent & { kind: 'whole' }
 
+interface CommitTables {
+  records: RecordTable
+  fetches: FetchTable
+  roots: RootTable
+  holds: Holds
+  claims: Claims
+  statements: SqliteStatements
+}
+
 /**
  * Changes records together with their content. The hold of a record has the id of the record.
  * The caller runs each method in a transaction.
  */
 export class RecordCommit {
-  readonly #records: RecordTable
-  readonly #fetches: FetchTable
-  readonly #roots: RootTable
-  readonly #holds: Holds
-  readonly #claims: Claims
-  readonly #statements: SqliteStatements
+  readonly #tables: CommitTables
   readonly #external: ReadonlySet<number>
 
   /** @param external the numbers of the external backends, which need placements */
-  constructor(
-    tables: {
-      records: RecordTable
-      fetches: FetchTable
-      roots: RootTable
-      holds: Holds
-      claims: Claims
-      statements: SqliteStatements
-    },
-    external: ReadonlySet<number>,
-  ) {
-    this.#records = tables.records
-    this.#fetches = tables.fetches
-    this.#roots = tables.roots
-    this.#holds = tables.holds
-    this.#claims = tables.claims
-    this.#statements = tables.statements
+  constructor(tables: CommitTables, external: ReadonlySet<number>) {
+    this.#tables = tables
     this.#external = external
   }
 
@@ -54,7 +43,7 @@ export class RecordCommit {
 
   /** @throws HoldfastError `QUOTA_EXCEEDED` if the account may not have another record */
   checkPinCount(accountId: string, { maxPins }: PinLimits, now: number): void {
-    if (maxPins !== null && this.#records.usage(accountId, now).pins + 1 > maxPins) {
+    if (maxPins !== null && this.#tables.records.usage(accountId, now).pins + 1 > maxPins) {
       throw new HoldfastError('QUOTA_EXCEEDED', `the plan allows ${maxPins} pins`)
     }
   }
@@ -63,29 +52,29 @@ export class RecordCommit {
    * Returns whether a DAG fits into the storage of an account. A DAG that the account has already pinned always fits.
    */
   fits(accountId: string, dag: DagIdentity & { charge: number }, maxStorageBytes: number | null, now: number): boolean {
-    if (maxStorageBytes === null || this.#records.has(accountId, dag)) return true
-    return this.#records.usage(accountId, now).storedBytes + dag.charge <= maxStorageBytes
+    if (maxStorageBytes === null || this.#tables.records.has(accountId, dag)) return true
+    return this.#tables.records.usage(accountId, now).storedBytes + dag.charge <= maxStorageBytes
   }
 
   /** Assigns content to a waiting record. The record stays `pinning` until its backend has the content. */
   fulfil(record: RecordRow, rootId: number, now: number): void {
-    const root = this.#roots.get(rootId)
+    const root = this.#tables.roots.get(rootId)
     if (root === undefined) throw new HoldfastError('INTERNAL_ERROR', `root ${rootId} no longer exists`)
     const status = this.#statusIn(root.backendId, record, now)
     const from = record.status === 'failed' ? 'queued' : record.status
     if (from !== status) checkTransition(from, status)
-    this.#records.setFetch(record.id, null)
-    this.#records.setContent(record, root)
-    this.#records.setStatus(record.id, status, now, null)
-    this.#holds.hold(record.id, rootId, record.expiresAt)
+    this.#tables.records.setFetch(record.id, null)
+    this.#tables.records.setContent(record, root)
+    this.#tables.records.setStatus(record.id, status, now, null)
+    this.#tables.holds.hold(record.id, rootId, record.expiresAt)
   }
 
   #commitWhole(intent: WholeIntent): Committed {
     const { record, dag, limits, now, stagedRootId, backendId, block = null, isAnew = false } = intent
-    const existing = isAnew ? undefined : this.#records.identical(record, now)
+    const existing = isAnew ? undefined : this.#tables.records.identical(record, now)
     if (existing !== undefined && existing.rootId !== null) {
-      if (stagedRootId !== null) this.#roots.abandon(stagedRootId)
-      const healed = block !== null && this.#claims.mend(backendId, block)
+      if (stagedRootId !== null) this.#tables.roots.abandon(stagedRootId)
+      const healed = block !== null && this.#tables.claims.mend(backendId, block)
       return { record: existing, created: false, waited: null, healed }
     }
     if (existing === undefined) this.checkPinCount(record.accountId, limits, now)
@@ -95,19 +84,19 @@ export class RecordCommit {
     const stored =
       block === null
         ? this.#complete(backendId, stagedRootId, dag)
-        : this.#claims.storeRoot(this.#roots, backendId, dag, block, now)
+        : this.#tables.claims.storeRoot(this.#tables.roots, backendId, dag, block, now)
     const { rootId, healed, dagSize, charge } = stored
     if (existing !== undefined)
       return { record: this.#fulfilled(existing, rootId, now), created: false, waited: existing, healed }
     const made = { ...record, status: this.#statusIn(backendId, record, now), rootId, dagSize, charge, fetchId: null }
-    this.#records.insert(made)
-    this.#holds.place(record.id, rootId, record.expiresAt)
+    this.#tables.records.insert(made)
+    this.#tables.holds.place(record.id, rootId, record.expiresAt)
     return { record: made, created: true, waited: null, healed }
   }
 
   /** Completes a staged root. Returns the existing complete root if the DAG already has one. */
   #complete(backendId: number, stagedRootId: number | null, dag: WholeDag): StoredRoot {
-    const root = this.#holds.complete(backendId, stagedRootId, dag)
+    const root = this.#tables.holds.complete(backendId, stagedRootId, dag)
     if (root === null) throw new HoldfastError('CID_NOT_FOUND', 'this node no longer has the content')
     const { id: rootId, dagSize, charge } = root
     return { rootId, healed: false, dagSize, charge }
@@ -115,7 +104,7 @@ export class RecordCommit {
 
   #fulfilled(record: RecordRow, rootId: number, now: number): RecordRow {
     this.fulfil(record, rootId, now)
-    const made = this.#records.get(record.id)
+    const made = this.#tables.records.get(record.id)
     if (made === undefined) throw new HoldfastError('INTERNAL_ERROR', 'the record no longer exists')
     return made
   }
@@ -123,18 +112,18 @@ export class RecordCommit {
   /** Returns the status of a record with content. Also marks the content as wanted on an external backend. */
   #statusIn(backendId: number, record: DagIdentity & { accountId: string }, now: number): 'pinned' | 'pinning' {
     if (!this.#external.has(backendId)) return 'pinned'
-    return this.#statements.carryOut(wantPlacement(backendId, record, now)) ? 'pinned' : 'pinning'
+    return this.#tables.statements.carryOut(wantPlacement(backendId, record, now)) ? 'pinned' : 'pinning'
   }
 
   #commitPart(intent: CommitIntent & { kind: 'partial' }): Committed {
     const { record, stagedRootId, limits, now } = intent
     const known = (): HoldfastError => new HoldfastError('CONFLICT', `this pin of ${record.cid} exists already`)
-    if (this.#records.identical(record, now) !== undefined) throw known()
+    if (this.#tables.records.identical(record, now) !== undefined) throw known()
     this.checkPinCount(record.accountId, limits, now)
-    const fetchId = this.#fetches.insert(intent, stagedRootId)
+    const fetchId = this.#tables.fetches.insert(intent, stagedRootId)
     if (fetchId === null) throw known()
     const row = { ...record, rootId: null, dagSize: 0, charge: 0, fetchId }
-    this.#records.insert(row)
+    this.#tables.records.insert(row)
     return { record: row, created: true, waited: null }
   }
 }
