@@ -20,7 +20,7 @@ export interface TakenDown {
   readonly denylist: Denylist | null
 }
 
-/** What a request may name and see. */
+/** Limits of the content that a request may read. */
 interface Rules {
   allowed: ReadonlySet<string> | null
   denylist: Denylist | null
