@@ -111,13 +111,13 @@ export class RecordLists {
   async #found(filter: Searching, offset: number, limit: number): Promise<NumberedPage<RecordRow>> {
     const searched = await this.#listOf(filter.accountId)
     if (isOfText(filter)) return this.#foundByText(searched, filter, offset, limit)
-    const question = searchConditions(searched.list, filter)
+    const question = () => searchConditions(searched.list, filter)
     const { visibility } = filter.search
     const enough = visibility === null ? Number.POSITIVE_INFINITY : Math.max(EXACT_MATCHES, offset + limit)
-    const total = isOfStates(filter) ? await this.#countStates(filter) : await this.#countTo(enough, question)
+    const total = isOfStates(filter) ? await this.#countStates(filter) : await this.#countTo(enough, question())
     if (offset >= total) return { rows: [], total }
     const { by } = orderOf(filter.search)
-    const rows = await this.#rows(question, { by, limit, offset, isDisputed: visibility === 'disputed' })
+    const rows = await this.#rows(question(), { by, limit, offset, isDisputed: visibility === 'disputed' })
     return total > enough ? { rows, total, totalIsLowerBound: true } : { rows, total }
   }
 

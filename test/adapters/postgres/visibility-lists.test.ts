@@ -48,6 +48,7 @@ describe('a list of one visibility in PostgreSQL', { timeout: 600_000, ...needsP
     const search = { ...ANY_SEARCH, visibility }
     const filter = { accountId: 'one', multihash: null, hasExpiration: false, now: 1, search }
     const page = await lists.page(filter, 0, 10)
+    const far = await lists.page(filter, 12_000, 1)
     const walked = await lists.walk(filter, { after: null, limit: 10 })
     let most = 0
     for (const [text, params] of sent) {
@@ -58,7 +59,13 @@ describe('a list of one visibility in PostgreSQL', { timeout: 600_000, ...needsP
       for (const row of rows) most = Math.max(most, ...row['QUERY PLAN'].map(({ Plan }) => readBy(Plan)))
     }
     expect(walked.rows.map(({ id }) => id)).toEqual(page.rows.map(({ id }) => id))
-    return { ids: page.rows.map(({ id }) => id), total: page.total, isLower: page.totalIsLowerBound === true, most }
+    return {
+      ids: page.rows.map(({ id }) => id),
+      total: page.total,
+      far: far.rows.length,
+      isLower: page.totalIsLowerBound === true,
+      most,
+    }
   }
 
   /** Fills the list of an account. Every record has one visibility, except three with the other. */
@@ -83,10 +90,11 @@ describe('a list of one visibility in PostgreSQL', { timeout: 600_000, ...needsP
     ['private', 'public'],
   ] as const)('reads few records of a list with many %s ones', async (many, few) => {
     await fill(many)
-    expect(await listed(few)).toEqual({ ids: ['r3', 'r2', 'r1'], total: 3, isLower: false, most: 3 })
-    const { ids, total, isLower, most } = await listed(many)
-    expect([ids[0], ids.length, total, isLower]).toEqual([`r${COUNT}`, 10, 10_001, true])
-    expect(most).toBeLessThanOrEqual(10_001 + 3)
+    expect(await listed(few)).toEqual({ ids: ['r3', 'r2', 'r1'], total: 3, far: 0, isLower: false, most: 3 })
+    const { ids, total, far, isLower, most } = await listed(many)
+    expect([ids[0], ids.length, total, far, isLower]).toEqual([`r${COUNT}`, 10, 10_001, 1, true])
+    // The far page is behind twelve thousand records.
+    expect(most).toBeLessThanOrEqual(12_002 + 3)
     expect(await listed('disputed')).toMatchObject({ ids: [], total: 0 })
   })
 })
