@@ -53,15 +53,24 @@ class Repair {
     await mkdir(dir)
     const repair = new Repair(await database.fresh(), dir)
     await repair.#client.connect()
-    const [first] = await repair.#start({ copies: 1 })
+    try {
+      await repair.#store(contents)
+      return repair
+    } catch (error) {
+      await repair.stop()
+      throw error
+    }
+  }
+
+  async #store(contents: readonly Content[]): Promise<void> {
+    const [first] = await this.#start({ copies: 1 })
     for (const { files, bytes } of contents) {
       const made = (function* () {
         for (let i = 0; i < files; i++) yield randomBytes(bytes)
       })()
       if (first !== undefined) await askAll(uploadOf(first, first.headers), made, CONNECTIONS)
-      repair.#contents += files
+      this.#contents += files
     }
-    return repair
   }
 
   /** Wants two copies. Resolves when the nodes have begun to make them. */
