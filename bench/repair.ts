@@ -158,10 +158,13 @@ async function run({ dir, scale, rounds, subjects, progress, signal }: RunOption
     for (let round = 0; round < rounds; round++) {
       signal.throwIfAborted()
       const { files, bytes } = LARGE[scale]
-      const isWanted = (metric: string): boolean => subjects === undefined || subjects.includes(metric)
-      if (isWanted('large')) large.values.push((files * bytes) / 1e6 / (await timed(`large-${round}`, LARGE[scale])))
-      if (isWanted('small')) small.values.push(SMALL[scale].files / (await timed(`small-${round}`, SMALL[scale])))
-      if (!isWanted('waits')) continue
+      const isWanted = (...some: string[]): boolean =>
+        subjects === undefined || some.some(subject => subjects.includes(subject))
+      if (isWanted('repair')) {
+        large.values.push((files * bytes) / 1e6 / (await timed(`large-${round}`, LARGE[scale])))
+        small.values.push(SMALL[scale].files / (await timed(`small-${round}`, SMALL[scale])))
+      }
+      if (!isWanted('alone', 'beside')) continue
       progress('waits of others')
       const repair = await Repair.prepare(database, join(dir, `waits-${round}`), [SMALL[scale], LARGE[scale]])
       try {
