@@ -3,16 +3,20 @@ import { mkdir } from 'node:fs/promises'
 import http from 'node:http'
 import { join } from 'node:path'
 import type { Bench, Measurement, RunOptions, Scale } from './bench.ts'
+import { askAll } from './clients/node-client.ts'
 import { cidOfFile, fill } from './services/filled.ts'
 import { serviceOf, startStandalone } from './services/holdfast.ts'
-import { call } from './services/service.ts'
+import { type Call, call, type Service } from './services/service.ts'
 
 const PAIRS: Readonly<Record<Scale, number>> = { full: 20_000, quick: 4_000, tiny: 40 }
 /** CIDs of each kind. Each is asked for many times, so that no kind is in a cache more often. */
 const CIDS: Readonly<Record<Scale, number>> = { full: 500, quick: 500, tiny: 10 }
+/** Pairs of uploads. Each content is sent once, because an upload makes it known. */
+const UPLOADS: Readonly<Record<Scale, number>> = { full: 3_000, quick: 600, tiny: 10 }
 const BYTES = 4_096
-/** A difference that the measurement must find. */
-const PLANTED_MS = 0.5
+const CONNECTIONS = 16
+/** Differences that the measurement must find in the times of refusals and of uploads. */
+const PLANTED_MS = { refusal: 0.5, upload: 3 }
 /** The largest distance for private content, and the least for the planted difference. */
 const BOUNDS = { private: 0.05, planted: 0.1 }
 
@@ -24,6 +28,12 @@ const SURFACES = {
 } as const
 type Surface = keyof typeof SURFACES
 const NAMES = Object.keys(SURFACES) as Surface[]
+const METRICS = [...NAMES, 'upload'] as const
+
+interface Times {
+  hidden: number[]
+  absent: number[]
+}
 
 /**
  * Returns the distance between the times of two kinds of requests: that of the area under the ROC curve from a half. With
@@ -61,6 +71,49 @@ function asker(agent: http.Agent): (url: string) => Promise<number> {
     })
 }
 
+/** Creates an account. Returns its request for an upload. */
+async function strangerOf({ url, headers }: Call, api: string): Promise<Call> {
+  const login = { email: 'stranger@example.org', password: 'the password of a stranger' }
+  const send = (path: string, body: object): Promise<string> =>
+    call(
+      { method: 'POST', url: api + path, headers: { ...headers, 'content-type': 'application/json' } },
+      Buffer.from(JSON.stringify(body)),
+    )
+  await send('/admin/v1/accounts', { ...login, plan: 'unlimited' })
+  const { token } = JSON.parse(await send('/api/v3/auth/login', login)) as { token: string }
+  return { method: 'POST', url, headers: { authorization: `Bearer ${token}` } }
+}
+
+/** Times uploads of content that another account has, and of content that nobody has. */
+async function timeUploads(service: Service, stranger: Call, pairs: number): Promise<Times> {
+  const hidden = Array.from({ length: pairs }, () => randomBytes(BYTES))
+  await askAll(service.upload('file'), hidden, CONNECTIONS)
+  const times: Times = { hidden: [], absent: [] }
+  let sent = 0
+  const isHiddenFirst = (pair: number): boolean => pair % 2 === 0
+  const files = hidden.flatMap((one, pair) =>
+    isHiddenFirst(pair) ? [one, randomBytes(BYTES)] : [randomBytes(BYTES), one],
+  )
+  await askAll(stranger, files, 1, ms => {
+    const isHidden = isHiddenFirst(Math.floor(sent / 2)) === (sent % 2 === 0)
+    times[isHidden ? 'hidden' : 'absent'].push(ms)
+    sent++
+  })
+  return times
+}
+
+function rowsOfTimes(metric: string, { hidden, absent }: Times, plantedMs: number): Measurement[] {
+  const planted = hidden.map(ms => ms + plantedMs)
+  const row = { metric, unit: '', better: 'lower' as const }
+  const control = { metric: `${metric}-planted`, unit: '', better: 'higher' as const }
+  return [
+    { ...row, subject: 'private', values: [distanceOf(hidden, absent)] },
+    { ...row, subject: 'bound', values: [BOUNDS.private] },
+    { ...control, subject: 'planted', values: [distanceOf(planted, absent)] },
+    { ...control, subject: 'bound', values: [BOUNDS.planted] },
+  ]
+}
+
 async function measure({ dir, scale, progress, signal }: RunOptions): Promise<Measurement[]> {
   const data = join(dir, 'data')
   await mkdir(data)
@@ -77,7 +130,7 @@ async function measure({ dir, scale, progress, signal }: RunOptions): Promise<Me
     const ask = asker(agent)
     const measurements: Measurement[] = []
     for (const metric of NAMES) {
-      const times: Record<'hidden' | 'absent', number[]> = { hidden: [], absent: [] }
+      const times: Times = { hidden: [], absent: [] }
       for (let pair = 0; pair < PAIRS[scale]; pair++) {
         signal.throwIfAborted()
         // In turns, and each kind comes first as often as the other.
@@ -88,16 +141,11 @@ async function measure({ dir, scale, progress, signal }: RunOptions): Promise<Me
         }
       }
       progress(`${metric}: ${PAIRS[scale]} pairs`)
-      const planted = times.hidden.map(ms => ms + PLANTED_MS)
-      const row = { metric, unit: '', better: 'lower' as const }
-      const control = { metric: `${metric}-planted`, unit: '', better: 'higher' as const }
-      measurements.push(
-        { ...row, subject: 'private', values: [distanceOf(times.hidden, times.absent)] },
-        { ...row, subject: 'bound', values: [BOUNDS.private] },
-        { ...control, subject: 'planted', values: [distanceOf(planted, times.absent)] },
-        { ...control, subject: 'bound', values: [BOUNDS.planted] },
-      )
+      measurements.push(...rowsOfTimes(metric, times, PLANTED_MS.refusal))
     }
+    const stranger = await strangerOf(service.upload('file'), started.server.url)
+    const uploads = await timeUploads(service, stranger, UPLOADS[scale])
+    measurements.push(...rowsOfTimes('upload', uploads, PLANTED_MS.upload))
     return measurements
   } finally {
     agent.destroy()
@@ -108,11 +156,12 @@ async function measure({ dir, scale, progress, signal }: RunOptions): Promise<Me
 export const timing: Bench = {
   name: 'timing',
   isOnce: true,
-  minutes: 4,
+  minutes: 5,
   describe: scale =>
-    `times of refusals to a stranger: ${PAIRS[scale].toLocaleString('en')} pairs of a private and an absent CID. ` +
-    `The figure is |AUC - 0.5|. As a control, ${PLANTED_MS} ms are added to each private one`,
-  targets: NAMES.flatMap(metric => [
+    `times of refusals to a stranger: ${PAIRS[scale].toLocaleString('en')} pairs of a private and an absent CID, and of ` +
+    `${UPLOADS[scale].toLocaleString('en')} pairs of uploads. The figure is |AUC - 0.5|. As a control, ` +
+    `${PLANTED_MS.refusal} ms are added to each private one, and ${PLANTED_MS.upload} ms to an upload`,
+  targets: METRICS.flatMap(metric => [
     { subject: 'private', metric, against: 'bound', atLeast: 1 },
     { subject: 'planted', metric: `${metric}-planted`, against: 'bound', atLeast: 1 },
   ]),
