@@ -79,7 +79,8 @@ describe('a record that database and node call differently', { timeout: 240_000,
           { what: hidden.uploadId, detail: `${hidden.cid} was public in the database, and private on its node` },
           { what: shown.uploadId, detail: `${shown.cid} was private in the database, and public on its node` },
         ]
-        expect(await disputes(fleet)).toEqual(expect.arrayContaining(sides))
+        // The ledger shows private content shortly before the transaction with the dispute ends.
+        await expect.poll(() => disputes(fleet), PATIENCE).toEqual(expect.arrayContaining(sides))
         expect(await ownDisputes(fleet)).toEqual([
           [shown.uploadId, 'private', 'private'],
           [hidden.uploadId, 'private', 'public'],
@@ -124,7 +125,7 @@ describe('a record that database and node call differently', { timeout: 240_000,
       await untilServed(a, open.cid, [hidden.cid])
       await expect.poll(() => statusOf(a, hidden.cid, key), PATIENCE).toBe(200)
       expect(await statusOf(a, hidden.cid)).toBe(404)
-      expect(await disputes(fleet)).toMatchObject([{ what: hidden.uploadId }])
+      await expect.poll(() => disputes(fleet), PATIENCE).toMatchObject([{ what: hidden.uploadId }])
     })
   })
 
