@@ -168,6 +168,13 @@ export const visibilityPromises: readonly KeptPromise[] = [
     test: { file: 'test/content/possession.test.ts', name: 'is written and charged as a new one if only a root' },
   },
   {
+    promise: 'an upload syncs what only others have privately as it syncs what nobody has',
+    file: 'src/content/block-store.ts',
+    find: "if (claim.outcome === 'absent' || claim.outcome === 'hidden') {",
+    replace: "if (claim.outcome === 'absent') {",
+    test: { file: 'test/content/system-calls.test.ts', name: 'do not tell that others have private content' },
+  },
+  {
     promise: 'routers are asked for no private CID',
     file: 'src/pins/announcer.ts',
     find: "if (record.visibility === 'public') this.gone",

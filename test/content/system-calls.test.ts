@@ -75,6 +75,23 @@ describe('system calls of a write', needs(canTrace, 'there is no strace, or it m
     })
   })
 
+  test('do not tell that others have private content', async () => {
+    await withTempDir(async dir => {
+      const calls = await callsOf(dir, join(dir, 'data'))
+      const during = (name: string): string[] =>
+        calls
+          .slice(calls.indexOf(`write begin ${name}`) + 1, calls.indexOf(`write answer ${name}`))
+          .map(call => call.replace(/(tmp|blocks)\/\S+/g, '$1/…'))
+          // Threads also write to each other, and a checkpoint may come at any time.
+          .filter(call => / (tmp\/|blocks\/|holdfast\.db-wal)/.test(call))
+          .toSorted()
+      for (const size of [101, 50_001, 2_500_001]) {
+        expect(during(`absent ${size}`).filter(call => call.startsWith('sync ')).length).toBeGreaterThan(0)
+        expect(during(`hidden ${size}`)).toEqual(during(`absent ${size}`))
+      }
+    })
+  })
+
   test('keep the old database on the disk before a migration', async () => {
     await withTempDir(async dir => {
       const dataDir = join(dir, 'data')

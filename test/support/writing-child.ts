@@ -21,6 +21,13 @@ const upload = (size: number) => engine.pins.upload(pseudoRandom(size, `${size}`
 await answered('small', () => upload(100))
 const { record } = await answered('file', () => upload(50_000))
 await answered('chunks', () => upload(2_500_000))
+const stranger = (await engine.accounts.create({ email: 'stranger@example.org', plan: 'unlimited' })).id
+for (const size of [101, 50_001, 2_500_001]) {
+  const [hidden, absent] = [pseudoRandom(size, `hidden ${size}`), pseudoRandom(size, `absent ${size}`)]
+  await engine.pins.upload(hidden, { account, visibility: 'private' })
+  await answered(`hidden ${size}`, () => engine.pins.upload(hidden, { account: stranger }))
+  await answered(`absent ${size}`, () => engine.pins.upload(absent, { account: stranger }))
+}
 await engine.pins.remove({ account, cid: record.cid })
 await answered('collection', () => engine.collect({ graceSeconds: 0 }))
 await engine.stop()
