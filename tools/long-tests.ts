@@ -131,9 +131,5 @@ export const LONG_TESTS: Readonly<Record<string, readonly string[]>> = {
   ],
   'the tree without each feature': ['test/features/removal.test.ts'],
   'files that a server loads, by all requests': ['test/wiring/loaded-after-ready.test.ts'],
-  'torture, beyond one crash': [
-    'test/torture/fleet-copies.test.ts',
-    'test/torture/power-cut.test.ts',
-    'test/torture/torture.test.ts',
-  ],
+  'torture, beyond one crash': ['test/torture/power-cut.test.ts', 'test/torture/torture.test.ts'],
 }
