@@ -1385,6 +1385,13 @@ const promises: readonly KeptPromise[] = [
     test: { file: 'test/adapters/fleet/node-sender.test.ts', name: 'only reads from a node that is shutting' },
   },
   {
+    promise: 'a streamed upload reaches a node that has started again',
+    file: 'adapters/fleet/node-sender.ts',
+    find: 'this.#liveNode(node, !isWhole(request.body))',
+    replace: 'this.#liveNode(node)',
+    test: sender('sends a request again to a node that'),
+  },
+  {
     promise: 'a node that has started again is reached at once',
     file: 'adapters/fleet/node-sender.ts',
     find: 'latest.run === known.run',

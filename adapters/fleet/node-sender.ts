@@ -54,14 +54,14 @@ export class NodeSender {
 
   /**
    * A node that starts again is known by its former run for up to two seconds, and refuses requests for that run. The
-   * request is then sent again, unless its body was a stream.
+   * request is then sent again. A stream cannot be sent again, so the database is asked first.
    * @throws HoldfastError `UNAVAILABLE` if the node is down or runs an older version; `OUTCOME_UNKNOWN` if the node
    * goes down before it answers, or if another server answers; errors of {@link NodeClient}
    */
   async send(node: string, request: FleetRequest): Promise<NodeAnswer> {
     const isOpen = (known?: KnownNode): known is KnownNode =>
       known !== undefined && (!known.isLeaving || request.whileLeaving === true)
-    let known = await this.#liveNode(node)
+    let known = await this.#liveNode(node, !isWhole(request.body))
     if (!isOpen(known)) known = await this.#liveNode(node, true)
     if (!isOpen(known)) {
       const details = { retryAfter: RETRY_SECONDS }

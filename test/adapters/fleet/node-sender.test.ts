@@ -188,7 +188,8 @@ test('sends a request again to a node that has started again', async () => {
     listener,
     async ({ sender }) => {
       expect((await sender.send('there', REQUEST)).status).toBe(201)
-      expect((await sender.send('there', { ...REQUEST, body: stream() })).status).toBe(503)
+      // A stream is sent once, so the sender asks first.
+      expect((await sender.send('there', { ...REQUEST, body: stream() })).status).toBe(201)
     },
     isFresh => ({ run: isFresh === true ? RUN : 'an earlier run' }),
   )
