@@ -20,7 +20,7 @@ import { Possessor, PUBLIC } from '../ledger/possessor.ts'
 import { OwnedContent } from '../pins/owned-content.ts'
 import type { AccessModule } from './access-module.ts'
 import type { ClustersModule } from './clusters-module.ts'
-import { memoryShares } from './memory-shares.ts'
+import { gatewayWithin, memoryShares } from './memory-shares.ts'
 import type { NetworkModule } from './network-module.ts'
 import type { NodesModule } from './nodes-module.ts'
 import type { PinsModule } from './pins-module.ts'
@@ -57,8 +57,7 @@ export function makeGateway(setup: Setup, below: Below) {
   const { takedowns, revisions, apart } = below
   const shares = memoryShares(memoryBytes)
   const memory = MemoryBudget.of(shares.answers, clock)
-  const maxConcurrentRequests = Math.min(config.gateway.maxConcurrentRequests, shares.responses)
-  const options = { ...config.gateway, maxConcurrentRequests }
+  const options = gatewayWithin(shares, config)
   const dependencies = {
     memory,
     content: below.clusters.live,

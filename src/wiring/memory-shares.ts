@@ -1,3 +1,4 @@
+import type { CompleteConfig } from '../config/config.ts'
 import { CHUNK_BYTES } from '../content/block-threads.ts'
 
 const MIB = 1024 ** 2
@@ -42,4 +43,12 @@ export function memoryShares(memoryBytes: number): MemoryShares {
     names: memoryBytes / 8,
     blockThreads: Math.max(1, Math.floor(memoryBytes / BYTES_PER_BLOCK_THREAD)),
   }
+}
+
+/** Returns the settings of a gateway, with no more concurrent responses than its part of the memory allows. */
+export function gatewayWithin(
+  { responses }: MemoryShares,
+  { gateway }: Pick<CompleteConfig, 'gateway'>,
+): CompleteConfig['gateway'] {
+  return { ...gateway, maxConcurrentRequests: Math.min(gateway.maxConcurrentRequests, responses) }
 }

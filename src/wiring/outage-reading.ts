@@ -14,7 +14,7 @@ import { errorResponse } from '../http/error-response.ts'
 import { type BackendRow, backends } from '../ledger/backend-table.ts'
 import { DEFAULT_BACKEND_ID } from '../ledger/blocks.ts'
 import { Database } from '../storage/database.ts'
-import { memoryShares } from './memory-shares.ts'
+import { gatewayWithin, memoryShares } from './memory-shares.ts'
 import type { Reading } from './open-reading.ts'
 import { readingIn } from './reading.ts'
 import { type Setup, setupOf } from './setup.ts'
@@ -76,12 +76,12 @@ function dataOf(
   file: string,
 ): ReadingData {
   const shares = memoryShares(memoryBytes)
-  const capacity = Math.min(config.gateway.maxConcurrentRequests, shares.responses)
   const external = new Set(ownClusters.flatMap(({ id, backend }) => (backend === undefined ? [] : id)))
   const isCache = ({ clusterIds }: BackendRow): boolean => clusterIds.split(' ').some(id => external.has(id))
   const others = backends(database).map(row => ({ id: row.id, dataDir: isCache(row) ? null : row.dataDir }))
   return {
     database: file,
+    // The ledger has no fetches of a shared catalogue, so the reader asks nobody about them.
     hasFetches: true,
     backends: [{ id: DEFAULT_BACKEND_ID, dataDir }, ...others],
     fallbackBackends: others.flatMap(({ id, dataDir }) => (dataDir === null ? id : [])),
@@ -89,7 +89,7 @@ function dataOf(
     revision: new KnownRevision().memory,
     leases: new Leases().share().memory,
     memory: MemoryBudget.of(shares.answers, clock).shareFor(1),
-    gateway: { ...config.gateway, maxConcurrentRequests: capacity },
+    gateway: gatewayWithin(shares, config),
     trustedProxies: config.trustedProxies,
     hasEgressCap: false,
     hasNodes: true,

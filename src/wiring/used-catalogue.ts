@@ -6,11 +6,10 @@ import type { Database } from '../storage/database.ts'
 export const FLEET_SECRET = 'fleet secret'
 
 /**
- * Checks that the configuration and the data directory name the same catalogue. Returns the node of the directory in
- * PostgreSQL; null if it has none.
+ * Checks that the configuration and the data directory name the same catalogue.
  * @throws HoldfastError `CONFIG_INVALID`
  */
-export function checkCatalogue(database: Database, configured: CatalogueDatabase | null): string | null {
+export function checkCatalogue(database: Database, configured: CatalogueDatabase | null): void {
   const known = catalogueNode(database)
   if (configured === null && known !== null) {
     throw new HoldfastError(
@@ -25,5 +24,4 @@ export function checkCatalogue(database: Database, configured: CatalogueDatabase
       'database: the data directory has accounts of its own: move them with "holdfast catalogue move", or use an empty directory',
     )
   }
-  return known
 }
