@@ -1,6 +1,7 @@
 import { once } from 'node:events'
 import http, { type IncomingMessage } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { expect } from 'vitest'
 import type { NodeProcess } from './fleet-processes.ts'
 
 /** Bytes of the larger uploads. They arrive while a node stops. */
@@ -12,6 +13,8 @@ const BYTES_PER_SECOND = 1_000_000
 
 /** Pause of a client between two requests. */
 const PAUSE_MS = 10
+/** Time after which each proxy has seen that a node is ready, as the guide says. */
+const CHECKED_MS = 2_000
 
 /** Answers of one kind of request by status, and the longest wait in ms. */
 export interface Answers {
@@ -160,5 +163,18 @@ export class FleetLoad {
   async #ask(method: string, path: string, body?: object, headers: Record<string, string> = {}): Promise<string> {
     const { status, json } = await this.#node.callAt<{ code?: string } | null>(this.#url, method, path, body, headers)
     return status < 400 ? `${status}` : `${status} ${json?.code ?? 'proxy'}`
+  }
+}
+
+/** Restarts nodes one after the other. Downloads begin before each stop. */
+export async function restartInTurn(load: FleetLoad, nodes: readonly NodeProcess[]): Promise<void> {
+  for (const node of nodes) {
+    const { server } = node
+    load.beginDownloads()
+    server.signal('SIGTERM')
+    expect(await server.ended()).toBe(0)
+    await node.start()
+    await expect.poll(async () => (await fetch(`${node.url}/ready`)).status).toBe(200)
+    await sleep(CHECKED_MS)
   }
 }

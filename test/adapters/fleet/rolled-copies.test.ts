@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { pseudoRandom } from '../../support/bytes.ts'
-import { FleetLoad } from '../../support/fleet-load.ts'
+import { FleetLoad, restartInTurn } from '../../support/fleet-load.ts'
 import { type NodeProcess, openNodeProcesses } from '../../support/fleet-processes.ts'
 import { type FleetProxy, hasProxy, type ProxyName, startFleetProxy } from '../../support/fleet-proxy.ts'
 import { needs } from '../../support/needs.ts'
@@ -13,8 +13,6 @@ const DRAIN_SECONDS = Number(process.env.DRAIN ?? 20)
 /** Times of downloads that end before a node does, and of longer ones. */
 const SHORTER = Math.floor(DRAIN_SECONDS / 2)
 const LONGER = DRAIN_SECONDS * 2
-/** Time after which each proxy has seen that a node is ready, as the guide says. */
-const CHECKED_MS = 2_000
 const LONGEST_MS = 4 * (LONGER + 120) * 1_000
 /** A machine that does nothing else answers within this time, though a node is cut off. */
 const FIRST_BYTE_MS = Number(process.env.FIRST_BYTE_MS ?? 2_000)
@@ -49,15 +47,7 @@ describe('three nodes with two copies', { timeout: LONGEST_MS, ...options }, () 
     await load.startReading()
     await copied(nodes)
     load.start()
-    for (const node of nodes) {
-      const { server } = node
-      load.beginDownloads()
-      server.signal('SIGTERM')
-      expect(await server.ended()).toBe(0)
-      await node.start()
-      await expect.poll(async () => (await fetch(`${node.url}/ready`)).status).toBe(200)
-      await new Promise(resolve => setTimeout(resolve, CHECKED_MS))
-    }
+    await restartInTurn(load, nodes)
     return load.end()
   }
 

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { FleetLoad } from '../../support/fleet-load.ts'
+import { FleetLoad, restartInTurn } from '../../support/fleet-load.ts'
 import { type NodeProcess, openNodeProcesses } from '../../support/fleet-processes.ts'
 import { type FleetProxy, hasProxy, PROXIES, type ProxyName, startFleetProxy } from '../../support/fleet-proxy.ts'
 import { needs } from '../../support/needs.ts'
@@ -9,8 +9,6 @@ const isHeavy = (process.env.HOLDFAST_TEST_HEAVY ?? '') !== ''
 const options = isHeavy ? needsPostgres : needs(false, 'rolling restarts run with HOLDFAST_TEST_HEAVY=1 only')
 /** The default of the server. */
 const DRAIN_SECONDS = Number(process.env.DRAIN ?? 120)
-/** Time after which each proxy has seen that a node is ready, as the guide says. */
-const CHECKED_MS = 2_000
 /** The stop of a node may take the whole drain, and its start and the last answers take a while. */
 const PER_NODE_MS = (DRAIN_SECONDS + 120) * 1_000
 /** Statuses of the proxy itself. The free nginx does not notice that a node is stopping. */
@@ -66,15 +64,7 @@ describe.each([2, 3] as const)('%d nodes under load', options, count => {
       await behind(name, async (load, proxy) => {
         load.start()
         await load.startReading()
-        for (const node of fleet.nodes) {
-          const { server } = node
-          load.beginDownloads()
-          server.signal('SIGTERM')
-          expect(await server.ended()).toBe(0)
-          await node.start()
-          await expect.poll(async () => (await fetch(`${node.url}/ready`)).status).toBe(200)
-          await new Promise(resolve => setTimeout(resolve, CHECKED_MS))
-        }
+        await restartInTurn(load, fleet.nodes)
         const answers = await load.end()
         console.log(count, name, 'restarts', JSON.stringify(answers), rareErrors(proxy))
         const { list, ...uploads } = countsOf(answers)

@@ -11,6 +11,13 @@ const THREE: CopySets = { near: { nodes: NODES, copies: 3 } }
 describe('histories that lose content in easy designs', needsPostgres, () => {
   const { db, configured, withNodes, rows, copiesOf, takeAll, walked, released, ledgerOf } = copiedNodes()
 
+  /** Commits a record on the first node. Returns the name of the node with the copy, and that node. */
+  const copied = async (nodes: [TestNode, TestNode, TestNode]) => {
+    await commit(nodes[0], [record('r1')])
+    await takeAll(nodes)
+    const [{ node } = { node: '' }] = await rows()
+    return { node, keeper: nodeOf(nodes, node) }
+  }
   const forget = async (name: string) => {
     await db().transaction(sql => changeState(sql, name, { from: 'active', to: 'forgetting' }))
     await db().command('UPDATE copy_walk SET place = 0')
@@ -46,11 +53,7 @@ describe('histories that lose content in easy designs', needsPostgres, () => {
   test('after a set-back the only copy is of a cluster without configuration', async () => {
     await configured(TWO)
     await withNodes(async nodes => {
-      const [here] = nodes
-      await commit(here, [record('r1')])
-      await takeAll(nodes)
-      const [{ node } = { node: '' }] = await rows()
-      const keeper = nodeOf(nodes, node)
+      const { node, keeper } = await copied(nodes)
       const copies = await copiesOf(keeper)
       // No configuration has the cluster any more, and the node of the record was wiped.
       await configured({})
@@ -76,11 +79,7 @@ describe('histories that lose content in easy designs', needsPostgres, () => {
   test('a node of 0.3.0 loses no record that has a copy', async () => {
     await configured(TWO)
     await withNodes(async nodes => {
-      const [here] = nodes
-      await commit(here, [record('r1')])
-      await takeAll(nodes)
-      const [{ node } = { node: '' }] = await rows()
-      const keeper = nodeOf(nodes, node)
+      const { node, keeper } = await copied(nodes)
       await forget('here')
       // Statements with which it takes over, or gives up, records of a lost node.
       const lose = () => db().command("UPDATE records SET hold_id = NULL, lost_with = 'here'", [])

@@ -86,23 +86,52 @@ function withOldFleet(version: Version, run: (fleet: OldFleet) => Promise<void>)
   })
 }
 
+interface Content {
+  cid: string
+  bytes: Buffer
+}
+
+/** Uploads contents of several sizes, in turns to both clusters. */
+async function uploadSome(node: NodeProcess): Promise<Content[]> {
+  const contents: Content[] = []
+  for (const [i, size] of [20, 40_000, 2_500_000, 60_000].entries()) {
+    const bytes = pseudoRandom(size, `old ${size}`)
+    contents.push({ cid: (await upload(node, i % 2 === 0 ? 'first' : 'second', bytes)).cid, bytes })
+  }
+  return contents
+}
+
+async function expectContent(node: NodeProcess, { cid, bytes }: Content): Promise<void> {
+  const response = await fetch(`${node.gateway}/ipfs/${cid}`)
+  expect(Buffer.from(await response.arrayBuffer()).equals(bytes)).toBe(true)
+}
+
+/** Checks upgraded nodes, and starts the old version again by the commands of the guide and a dump of the database. */
+async function leadBack(
+  version: Version,
+  { nodes, main, restore }: Pick<OldFleet, 'nodes' | 'main'> & { restore: () => Promise<void> },
+): Promise<void> {
+  for (const node of nodes) {
+    const { json } = await node.call('POST', '/admin/v1/reconcile', { dryRun: true })
+    expect(json).toMatchObject({ findings: [] })
+    await node.kill()
+  }
+  for (const { dataDir } of nodes) execFileSync('sh', ['-e', '-c', wayBack(version)], { cwd: dataDir })
+  await restore()
+  for (const node of nodes) node.main = main
+  for (const node of nodes) await node.start()
+}
+
 test('a fleet of 0.2.0 survives killed upgrades and leads back', optionsOf('0.2.0'), () =>
   withOldFleet('0.2.0', async ({ server, a, b, nodes, main }) => {
-    const contents: Array<{ cid: string; bytes: Buffer }> = []
-    for (const [i, size] of [20, 40_000, 2_500_000, 60_000].entries()) {
-      const bytes = pseudoRandom(size, `old ${size}`)
-      contents.push({ cid: (await upload(a, i % 2 === 0 ? 'first' : 'second', bytes)).cid, bytes })
-    }
+    const contents = await uploadSome(a)
     expect((await a.call('POST', '/psa/pins', { cid: ABSENT })).status).toBe(202)
     const before = await listed(a)
     expect(before).toHaveLength(5)
     const expectAll = async () => {
       for (const node of nodes) {
         expect(await listed(node)).toEqual(before)
-        for (const { cid, bytes } of contents) {
-          const response = await fetch(`${node.gateway}/ipfs/${cid}`)
-          expect(Buffer.from(await response.arrayBuffer()).equals(bytes)).toBe(true)
-        }
+        for (const one of contents) await expectContent(node, one)
       }
     }
     // One node of 0.2.0 ends orderly, the other crashes.
@@ -116,16 +145,7 @@ test('a fleet of 0.2.0 survives killed upgrades and leads back', optionsOf('0.2.
     await expectAll()
     const later = await upload(a, 'second', Buffer.from('after the upgrade'))
     expect(later.status).toBe(201)
-    for (const node of nodes) {
-      const { json } = await node.call('POST', '/admin/v1/reconcile', { dryRun: true })
-      expect(json).toMatchObject({ findings: [] })
-      await node.kill()
-    }
-
-    for (const { dataDir } of nodes) execFileSync('sh', ['-e', '-c', wayBack('0.2.0')], { cwd: dataDir })
-    await restore()
-    for (const node of nodes) node.main = main
-    for (const node of nodes) await node.start()
+    await leadBack('0.2.0', { nodes, main, restore })
     await expectAll()
     expect((await fetch(`${b.gateway}/ipfs/${later.cid}`)).status).toBe(404)
   }),
@@ -158,11 +178,7 @@ test('a node of 0.2.0 beside a later one loses nothing', optionsOf('0.2.0'), () 
 
 test('a fleet of 0.3.0 survives killed upgrades of node after node', optionsOf('0.3.0'), () =>
   withOldFleet('0.3.0', async ({ server, a, b, nodes, main }) => {
-    const contents: Array<{ cid: string; bytes: Buffer }> = []
-    for (const [i, size] of [20, 40_000, 2_500_000, 60_000].entries()) {
-      const bytes = pseudoRandom(size, `old ${size}`)
-      contents.push({ cid: (await upload(a, i % 2 === 0 ? 'first' : 'second', bytes)).cid, bytes })
-    }
+    const contents = await uploadSome(a)
     const taken = await upload(b, 'second', Buffer.from('taken down'))
     const takedown = { cid: taken.cid, reason: 'complaint 17', status: 451 }
     expect((await a.call('POST', '/admin/v1/takedowns', takedown)).status).toBe(201)
@@ -183,8 +199,7 @@ test('a fleet of 0.3.0 survives killed upgrades of node after node', optionsOf('
       const statusOf = async (of: string) => (await fetch(`${node.gateway}/ipfs/${of}`)).status
       for (const one of contents) {
         await expect.poll(() => statusOf(one.cid), { timeout: 60_000 }).toBe(200)
-        const response = await fetch(`${node.gateway}/ipfs/${one.cid}`)
-        expect(Buffer.from(await response.arrayBuffer()).equals(one.bytes)).toBe(true)
+        await expectContent(node, one)
       }
       expect(await statusOf(taken.cid)).toBe(451)
     }
@@ -209,16 +224,7 @@ test('a fleet of 0.3.0 survives killed upgrades of node after node', optionsOf('
     expect((await listed(b)).map(one => one.cid).toSorted()).toEqual(
       [...whole.map(one => one.cid), later.cid].toSorted(),
     )
-    for (const node of nodes) {
-      const { json } = await node.call('POST', '/admin/v1/reconcile', { dryRun: true })
-      expect(json).toMatchObject({ findings: [] })
-      await node.kill()
-    }
-
-    for (const { dataDir } of nodes) execFileSync('sh', ['-e', '-c', wayBack('0.3.0')], { cwd: dataDir })
-    await restore()
-    for (const node of nodes) node.main = main
-    for (const node of nodes) await node.start()
+    await leadBack('0.3.0', { nodes, main, restore })
     for (const node of nodes) await expectAt(node)
     expect((await fetch(`${b.gateway}/ipfs/${later.cid}`)).status).toBe(404)
     expect(await stateAt(a)).toBe('done')
