@@ -4,20 +4,23 @@ import type { Reporter, TestCase, TestModule } from 'vitest/node'
 const FEW = 100
 
 /**
- * Ends a test run with the skipped tests and their reasons, and one line for scripts: `N passed, N failed[, N
- * skipped]`.
+ * Ends a test run with the failed tests and their first messages, the skipped tests and their reasons, and one line for
+ * scripts: `N passed, N failed[, N skipped]`.
  */
 export default class ClosingLine implements Reporter {
   onTestRunEnd(modules: ReadonlyArray<TestModule>, errors: ReadonlyArray<unknown>): void {
     const counts = { passed: 0, failed: errors.length, skipped: 0 }
+    const failures = errors.map(error => failureOf('the run', error))
     const notRun = new Map<string, { tests: number; files: Set<string> }>()
     for (const module of modules) {
       counts.failed += module.errors().length
+      failures.push(...module.errors().map(error => failureOf(module.relativeModuleId, error)))
       for (const test of module.children.allTests()) {
-        const { state } = test.result()
+        const { state, errors: causes } = test.result()
         if (state === 'passed') counts.passed++
         else if (state === 'failed') counts.failed++
         else counts.skipped++
+        if (state === 'failed') failures.push(failureOf(`${module.relativeModuleId} > ${test.fullName}`, causes[0]))
         const reason = state === 'skipped' ? reasonOf(test) : undefined
         if (reason === undefined) continue
         const those = notRun.get(reason) ?? { tests: 0, files: new Set() }
@@ -31,8 +34,13 @@ export default class ClosingLine implements Reporter {
     const isAll = modules.some(({ project }) => project.name === 'long')
     if (!isAll && modules.length > FEW) reasons.push('not run: long tests; npm run test:all includes them\n')
     const closing = `${counts.passed} passed, ${counts.failed} failed${skipped}\n`
-    process.once('exit', () => process.stdout.write([...reasons, closing].join('')))
+    process.once('exit', () => process.stdout.write([...failures, ...reasons, closing].join('')))
   }
+}
+
+function failureOf(place: string, error: unknown): string {
+  const message = (error as { message?: unknown } | undefined)?.message ?? error
+  return `failed: ${place}: ${String(message).split('\n', 1)[0]}\n`
 }
 
 function reasonOf(test: TestCase): string | undefined {
