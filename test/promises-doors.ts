@@ -312,20 +312,20 @@ export const doorPromises: readonly KeptPromise[] = [
     file: 'adapters/node-http/lingering.ts',
     find: 'const late = deadline(LINGER_MS, () => socket.destroy())',
     replace: 'const late = deadline(LINGER_MS, () => {})',
-    test: { file: lingering, name: 'and is cut off if it does not end: in time' },
+    test: { file: lingering, name: 'is cut off after three seconds' },
   },
   {
     promise: 'a client that keeps sending after its answer is cut off after some bytes',
     file: 'adapters/node-http/lingering.ts',
     find: '      if (left < 0) socket.destroy()\n',
     replace: '',
-    test: { file: lingering, name: 'and is cut off if it does not end: in bytes' },
+    test: { file: lingering, name: 'is cut off after 16 MiB' },
   },
   {
     promise: 'the number of refused connections still being read is bounded',
     file: 'adapters/node-http/lingering.ts',
     find: '    if (this.#sockets.size > this.#most) this.destroyOldest()\n',
     replace: '',
-    test: { file: lingering, name: 'and makes room for the next such client' },
+    test: { file: lingering, name: 'makes room for the next such client' },
   },
 ]
