@@ -66,6 +66,16 @@ const promises: readonly KeptPromise[] = [
     },
   },
   {
+    promise: 'broken networks, wiped disks and clocks apart release no copy too early',
+    file: 'src/catalogue/rules/copy-rules.ts',
+    find: '>= Math.min(set.copies, set.nodes.length)',
+    replace: '>= Math.min(set.copies, set.nodes.length) - 1',
+    test: {
+      file: 'test/catalogue/rules/copy-histories.test.ts',
+      name: 'broken networks, wiped disks and clocks apart lose no copies',
+    },
+  },
+  {
     promise: 'a set wants copies for the records of its cluster, whatever the root',
     file: schema,
     find: 'WHERE r.cluster_id = s.cluster_id)\n        --',
@@ -211,6 +221,20 @@ const promises: readonly KeptPromise[] = [
     find: "if (isRead || !isHoldfastError(error, 'UNAVAILABLE')) throw",
     replace: 'if (!isRead) throw',
     test: forwarding('a request goes to the next node if one refuses it'),
+  },
+  {
+    promise: 'a hand-over goes to the next node if one refuses it',
+    file: 'adapters/fleet/other-nodes.ts',
+    find: 'this.#send([node, cluster ?? decided]',
+    replace: 'this.#send([node, decided]',
+    test: forwarding('a hand-over goes to the next node if one refuses it'),
+  },
+  {
+    promise: 'a node of the cluster keeps an upload that the first node refuses',
+    file: 'src/pins/upload/upload-staging.ts',
+    find: 'this.#clusters.mayReceive(clusterId) ? null : await',
+    replace: 'await',
+    test: between('a node that refuses connections makes no upload fail'),
   },
   {
     promise: 'a body that was sent goes to no other node',

@@ -8,6 +8,7 @@ import type { AuthenticatedContext, GoesTo, HandedOver } from '../../src/http/ro
 import { StreamBody } from '../../src/http/stream-body.ts'
 import type { FleetMember } from '../../src/nodes/fleet-system.ts'
 import { targetOf } from './forwarded.ts'
+import type { NodeAnswer } from './node-client.ts'
 import type { FleetRequest, NodeSender } from './node-sender.ts'
 import { requestedCluster, withWhole } from './requested-cluster.ts'
 
@@ -74,72 +75,87 @@ export class ForwardingNodes implements OtherNodes {
     const isTaken = request.forwarded !== undefined && clusters.mayReceive(cluster)
     const node = isTaken ? null : await receiverOf(cluster)
     if (isTaken && request.forwarded?.isDecided === true) return here
-    if (node === null) return { ...here, handOver: form => this.#handOver(form, here) }
+    if (node === null) return { ...here, handOver: form => this.#handOver(form, cluster, here) }
     if (request.forwarded !== undefined) throw clusterMismatch(request.forwarded, node)
     const passed = await this.#pass(node, cluster, here)
     if ('status' in passed) return passed
     const kept = { ...here, request: passed.arrived === null ? here.request : withWhole(here.request, passed.arrived) }
-    return { ...kept, handOver: form => this.#handOver(form, kept) }
+    return { ...kept, handOver: form => this.#handOver(form, cluster, kept) }
   }
 
-  /**
-   * Sends a request to the next node of the cluster if one does not take it. Returns the unread request if the next one
-   * is this node.
-   */
+  /** Returns the unread request if the next node of the cluster is this one. */
   #pass(
     first: string,
     cluster: string,
     context: AuthenticatedContext,
   ): Promise<ApiResponse | { arrived: Uint8Array | null }> {
     const { request } = context
-    const { receiverOf, sender, slots } = this.#parts
-    return inUploadSlot(slots, context, async ({ body, arrived, signal }) => {
-      let isRead = false
-      const noted = async function* (): AsyncGenerator<Uint8Array, void, undefined> {
-        isRead = true
-        yield* body
-      }
-      const away = new Set<string>()
-      for (let node: string | null = first; node !== null; ) {
-        try {
-          const answer = await sender.send(node, {
-            method: request.method,
-            target: targetOf(request),
-            headers: headersOf(request),
-            body: request.header('content-length') === '0' ? null : (arrived ?? noted()),
-            signal,
-            client: clientOf(context),
-          })
-          return { status: answer.status, headers: answer.headers, body: StreamBody.of(answer.body) }
-        } catch (error) {
-          if (isRead || !isHoldfastError(error, 'UNAVAILABLE')) throw error
-          away.add(node)
-          node = await receiverOf(cluster, away)
-          if (node !== null && away.has(node)) throw error
-        }
-      }
-      return { arrived }
+    return inUploadSlot(this.#parts.slots, context, async ({ body, arrived, signal }) => {
+      const answer = await this.#send([first, cluster], body, unread => ({
+        method: request.method,
+        target: targetOf(request),
+        headers: headersOf(request),
+        body: request.header('content-length') === '0' ? null : (arrived ?? unread),
+        signal,
+        client: clientOf(context),
+      }))
+      if (answer === null) return { arrived }
+      return { status: answer.status, headers: answer.headers, body: StreamBody.of(answer.body) }
     })
   }
 
-  async #handOver({ node, cluster, signal, ...form }: HandedOver, context: AuthenticatedContext): Promise<ApiResponse> {
+  /**
+   * Sends a request to the next node of its cluster if one does not take it and no byte of `body` has been read. Returns
+   * null if the next node is this one.
+   */
+  async #send(
+    [first, cluster]: [string, string],
+    body: AsyncIterable<Uint8Array>,
+    requestOf: (body: AsyncIterable<Uint8Array>) => FleetRequest,
+  ): Promise<NodeAnswer | null> {
+    const { receiverOf, sender } = this.#parts
+    let isRead = false
+    const noted = async function* (): AsyncGenerator<Uint8Array, void, undefined> {
+      isRead = true
+      yield* body
+    }
+    const away = new Set<string>()
+    for (let node: string | null = first; node !== null; ) {
+      try {
+        return await sender.send(node, requestOf(noted()))
+      } catch (error) {
+        if (isRead || !isHoldfastError(error, 'UNAVAILABLE')) throw error
+        away.add(node)
+        node = await receiverOf(cluster, away)
+        if (node !== null && away.has(node)) throw error
+      }
+    }
+    return null
+  }
+
+  async #handOver(
+    { node, cluster, signal, ...form }: HandedOver,
+    decided: string,
+    context: AuthenticatedContext,
+  ): Promise<ApiResponse> {
     const { request, principal } = context
     if (request.forwarded?.isDecided === true) throw clusterMismatch(request.forwarded, node)
     const slot = await this.#parts.handOvers.enter(principal.account.id, signal)
     try {
       const { 'content-length': _length, ...headers } = headersOf(request)
-      const { status, ...answer } = await this.#parts.sender.send(node, {
+      const answer = await this.#send([node, cluster ?? decided], form.body, body => ({
         method: request.method,
         target: targetOf(request),
         headers: { ...headers, 'content-type': form.type, ...(cluster !== undefined && { 'x-cluster': cluster }) },
-        body: form.body,
+        body,
         signal,
         client: { ...clientOf(context), isDecided: true },
-      })
+      }))
+      if (answer === null) throw new HoldfastError('UNAVAILABLE', `the node ${node} does not take the upload`)
       // A node may refuse the upload before it has received the body. Read its answer now, because the rest of the body
       // is dropped.
-      const body = status < 400 ? StreamBody.of(answer.body) : await readError(answer.body)
-      return { status, headers: answer.headers, body }
+      const body = answer.status < 400 ? StreamBody.of(answer.body) : await readError(answer.body)
+      return { status: answer.status, headers: answer.headers, body }
     } finally {
       slot.leave()
     }

@@ -80,7 +80,7 @@ export class CarImporter {
       if (allowPartial) checkPartial(requester.plan)
       const onBytes = budget.counting(scratch, onProgress)
       const roots = distinct(await stageCar(scratch, source, { signal, onBytes, onRoots: checkRoots }))
-      const decided = await staging.decide(requester, options, handOver !== undefined)
+      const decided = await staging.decide(requester, options)
       if (decided.node !== null) return staging.handOver(upload, decided, s => stagedCar(scratch, roots, s), handOver)
       const { settings, target } = decided
       await scratch.settle()

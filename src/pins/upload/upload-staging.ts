@@ -143,17 +143,16 @@ export class UploadStaging {
   }
 
   /**
-   * Call this after the content has been read.
-   * @param mayHandOver true if another node can receive the upload
+   * Call this after the content has been read. If this node may receive the cluster, it keeps the upload, because the
+   * first node of the cluster may be starting and refuse it.
    * @throws HoldfastError `CLUSTER_NOT_ALLOWED`, `INVALID_TIMELOCK`, `TIMELOCK_NOT_ALLOWED`; the error of `late`
    */
-  async decide(requester: Requester, options: UploadOptions, mayHandOver: boolean): Promise<Decided> {
+  async decide(requester: Requester, options: UploadOptions): Promise<Decided> {
     const late = options.late === undefined ? undefined : await orAborted(options.late(), options.signal)
     const settings = fixed({ ...options, ...definedOnly(late) }, options.token)
     const target = this.#targets.decide(requester, settings)
     const { clusterId } = target
-    const isTaken = !mayHandOver && this.#clusters.mayReceive(clusterId)
-    const node = isTaken ? null : await this.#receiverOf(clusterId)
+    const node = this.#clusters.mayReceive(clusterId) ? null : await this.#receiverOf(clusterId)
     return node === null ? { settings, target, node } : { settings, target, node }
   }
 

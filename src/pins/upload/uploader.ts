@@ -67,7 +67,7 @@ export class Uploader {
       const { staged, budget } = upload
       budget.startFile()
       const file = await importFile(staged, content, { ...this.#importOptions(options, budget, staged), attributes })
-      const decided = await staging.decide(upload.requester, options, handOver !== undefined)
+      const decided = await staging.decide(upload.requester, options)
       if (decided.node === null) return this.#commit(upload, decided, { type: 'file', node: file })
       return staging.handOver(upload, decided, signal => stagedFile(staged, file.cid, signal), handOver)
     })
@@ -98,7 +98,7 @@ export class Uploader {
       const listing = new DirectoryListing(staged, handOver !== undefined)
       try {
         const root = await this.#storeEntries(upload, listing, entries, options).finally(() => listing.builder.free())
-        const decided = await staging.decide(upload.requester, options, handOver !== undefined)
+        const decided = await staging.decide(upload.requester, options)
         if (decided.node !== null) {
           return await staging.handOver(upload, decided, signal => listing.entries(signal), handOver)
         }

@@ -1,3 +1,4 @@
+import { once } from 'node:events'
 import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
@@ -181,6 +182,36 @@ describe('copies between nodes', { timeout: 120_000, ...needsPostgres }, () => {
       await a.engine.pins.remove(cid, { account: fleet.account })
       await fleet.done()
       for (const node of fleet.nodes) expect((await read(node, cid))[0]).toBe(404)
+    })
+  })
+
+  test('a node that refuses connections makes no upload fail', async () => {
+    await withCopies(async fleet => {
+      const [a, b, c] = fleet.nodes as [FleetNode, FleetNode, FleetNode]
+      const { secret } = await a.engine.keys.create(fleet.account, { name: 'all', scopes: SCOPES })
+      const send = async (node: FleetNode, name: string, bytes: number, cl?: string) => {
+        const body = new FormData()
+        body.append('file', new Blob([Buffer.from(pseudoRandom(bytes, name))]), name)
+        if (cl !== undefined) body.append('cl', cl)
+        const answer = await fetch(`${node.url}/api/v3/files`, {
+          method: 'POST',
+          headers: { 'x-api-key': secret },
+          body,
+        })
+        return answer.status
+      }
+      await fleet.done()
+      // As a node that starts: its heartbeat has come, and it does not listen yet.
+      a.server.closeAllConnections()
+      a.server.close()
+      expect((await c.engine.nodes.list()).find(({ id }) => id === 'a')?.isThere).toBe(true)
+      for (const node of [b, c]) {
+        expect(await send(node, `small at ${node.id}`, 900)).toBe(201)
+        expect(await send(node, `large at ${node.id}`, LARGE)).toBe(201)
+        expect(await send(node, `named late at ${node.id}`, LARGE, 'main')).toBe(201)
+      }
+      a.server.listen(Number(new URL(a.url).port), '127.0.0.1')
+      await once(a.server, 'listening')
     })
   })
 

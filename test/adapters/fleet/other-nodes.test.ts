@@ -68,11 +68,11 @@ async function formAt(
   }
   const { signal } = context.request
   const answer = () => others.answer(context, 'cluster')
-  const handOver = async () => {
+  const handOver = async (handedTo = 'second') => {
     const here = await answer()
     if (!('handOver' in here)) return null
     assert.ok(here.handOver !== undefined)
-    return here.handOver({ node: 'c', cluster: 'second', signal, ...formBody([]) })
+    return here.handOver({ node: 'c', cluster: handedTo, signal, ...formBody([]) })
   }
   return { asked, nodes, answer, handOver, slots, handOvers }
 }
@@ -116,6 +116,15 @@ test('a request goes to the next node if one refuses it', async () => {
   const here = await formAt(undefined, 'many', { refusing: ['c', 'd'] })
   expect(await here.answer()).toHaveProperty('handOver')
   expect([here.nodes, here.slots.state.running]).toEqual([['c', 'd'], 0])
+})
+
+test('a hand-over goes to the next node if one refuses it', async () => {
+  const next = await formAt(undefined, '', { refusing: ['c'] })
+  expect(await next.handOver('many')).toMatchObject({ status: 201 })
+  expect(next.nodes).toEqual(['c', 'd'])
+  const none = await formAt(undefined, '', { refusing: ['c'] })
+  await expect(none.handOver()).rejects.toThrow('c refuses')
+  expect([none.nodes, none.handOvers.state.running]).toEqual([['c'], 0])
 })
 
 test('a request whose body was sent goes to no other node', async () => {
