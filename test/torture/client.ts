@@ -11,7 +11,7 @@ export const UNAVAILABLE: readonly number[] = [502, 503, 504]
 
 const AGENT = new Agent({ keepAlive: true })
 /** Milliseconds after which a missing answer fails the test. */
-const PATIENCE_MS = 60_000
+const PATIENCE_MS = 240_000
 
 /** The connection was refused, or closed before the answer was complete. */
 export class BrokenOff extends Error {}
