@@ -468,6 +468,26 @@ export const visibilityPromises: readonly KeptPromise[] = [
     test: setBack('is private after its directory was restored'),
   },
   {
+    promise: 'a note that waits for the disk makes no later commit wait',
+    file: 'src/storage/database.ts',
+    find: 'this.setDurable(before)',
+    replace: '',
+    test: {
+      file: 'test/storage/write-queue.test.ts',
+      name: 'a note that waits for the disk makes no later commit wait',
+    },
+  },
+  {
+    promise: 'a node notes durably that it follows the catalogue',
+    file: 'src/ledger/catalogue-past.ts',
+    find: 'this.db.durably(() => this.#setFollows.run(follows, follows).changes > 0)',
+    replace: 'this.#setFollows.run(follows, follows).changes > 0',
+    test: {
+      file: 'test/storage/write-queue.test.ts',
+      name: 'a note that waits for the disk makes no later commit wait',
+    },
+  },
+  {
     promise: 'a plain restart compares nothing',
     file: 'src/ledger/catalogue-past.ts',
     find: 'run === last.run || (last.isJoined',

@@ -122,8 +122,7 @@ export class CataloguePastTable extends WithStatements {
   /** Notes durably whether the node has all changes, and later ones wait for it. Returns whether that is new. */
   follow(isFollowing: boolean): boolean {
     const follows = isFollowing ? 1 : 0
-    this.db.setDurable(true)
-    return this.#setFollows.run(follows, follows).changes > 0
+    return this.db.durably(() => this.#setFollows.run(follows, follows).changes > 0)
   }
 
   /** Returns the newest change of the catalogue that this node has confirmed; 0 for none. */

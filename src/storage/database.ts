@@ -117,6 +117,17 @@ export class Database {
     this.#durable = durable
   }
 
+  /** Runs one commit that waits for the disk. Later commits wait as before. */
+  durably<T>(commit: () => T): T {
+    const before = this.#durable
+    this.setDurable(true)
+    try {
+      return commit()
+    } finally {
+      this.setDurable(before)
+    }
+  }
+
   /** Leaves checkpoints to the caller, unless the log grows far beyond the usual limit. */
   leaveCheckpoints(): void {
     this.#checkOpen()

@@ -2,6 +2,7 @@ import { join } from 'node:path'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import type { HoldfastError } from '../../src/domain/errors.ts'
+import { CataloguePastTable } from '../../src/ledger/catalogue-past.ts'
 import { Checkpoints } from '../../src/storage/checkpoints.ts'
 import { Database } from '../../src/storage/database.ts'
 import { LogSync } from '../../src/storage/log-sync.ts'
@@ -79,6 +80,17 @@ describe('write queue', () => {
       await queue.run(() => keep(db, 5), { durable: false })
       expect(db.durable).toEqual([true, false])
       expect(db.inTransaction).toBe(false)
+    })
+  })
+
+  test('a note that waits for the disk makes no later commit wait', async () => {
+    await withQueue(async (_, db) => {
+      const level = db.prepare<[], { synchronous: number }>('PRAGMA synchronous')
+      db.setDurable(false)
+      const before = level.get()
+      new CataloguePastTable(db).follow(true)
+      expect(level.get()).toEqual(before)
+      expect(db.durable).toEqual([false, true, false])
     })
   })
 
