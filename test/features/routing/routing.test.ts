@@ -39,6 +39,44 @@ async function ask(gateway: ApiHandler, target: string, { method = 'GET', host =
   return { status, headers, text, json: () => JSON.parse(text) }
 }
 
+const JSON_TYPE = 'application/json'
+const NDJSON = 'application/x-ndjson'
+const STRANGER = '12D3KooWJbWdH4nHnZqbr7Zd8ocHuaGmQmQBLYAD5kGa3mkFqkYV'
+const RSA = 'QmYyQSo1c1Ym7orWxLYvCrM2EmxFTANf8wXmmE7DWjhx5N'
+/** A SHA-256 of 63 bytes, which no hash function gives. */
+const LONG_DIGEST =
+  'baeabep4vu3ceru7nerjjbk37sxb7wmftteve4hcosmyolsbsiubw2vr6pqzj6mw7kv6tbn6nqkkldnklbjgm5tzbi4hkpkled4xlcr7xz4bq'
+
+/** Requests of boxo's tests of its server and its client: `own` is this node, `none` an empty list. */
+const requests: ReadonlyArray<[target: string, accept: string | undefined, type: string, found: 'own' | 'none']> = [
+  ['providers/CID', undefined, JSON_TYPE, 'own'],
+  ['providers/CID', '*/*', JSON_TYPE, 'own'],
+  ['providers/CID', 'text/html,*/*', JSON_TYPE, 'own'],
+  ['providers/CID', JSON_TYPE, JSON_TYPE, 'own'],
+  ['providers/CID', NDJSON, NDJSON, 'own'],
+  ['providers/CID', `${NDJSON},${JSON_TYPE}`, NDJSON, 'own'],
+  ['providers/CID', `${NDJSON}, ${JSON_TYPE};q=0.5`, NDJSON, 'own'],
+  ['providers/CID?filter-protocols=unknown,transport-bitswap,transport-ipfs-gateway-http', NDJSON, NDJSON, 'own'],
+  ['providers/CID?filter-protocols=transport-ipfs-gateway-http', JSON_TYPE, JSON_TYPE, 'own'],
+  ['providers/CID?filter-protocols=transport-foo', JSON_TYPE, JSON_TYPE, 'none'],
+  ['providers/CID?filter-addrs=webtransport,!p2p-circuit,unknown', JSON_TYPE, JSON_TYPE, 'none'],
+  ['providers/CID?filter-addrs=webtransport,!p2p-circuit,unknown', NDJSON, NDJSON, 'none'],
+  [`providers/${OTHER}`, undefined, JSON_TYPE, 'none'],
+  [`providers/${OTHER}`, 'text/html,*/*', JSON_TYPE, 'none'],
+  [`providers/${OTHER}`, NDJSON, NDJSON, 'none'],
+  [`providers/${RSA}`, JSON_TYPE, JSON_TYPE, 'none'],
+  [`providers/${LONG_DIGEST}`, JSON_TYPE, JSON_TYPE, 'none'],
+  ['peers/PEER', JSON_TYPE, JSON_TYPE, 'own'],
+  ['peers/PEER', NDJSON, NDJSON, 'own'],
+  ['peers/PEER?filter-addrs=tls', JSON_TYPE, JSON_TYPE, 'own'],
+  ['peers/PEER?filter-addrs=!tls', NDJSON, NDJSON, 'none'],
+  ['peers/PEER?filter-protocols=transport-foo', JSON_TYPE, JSON_TYPE, 'none'],
+  [`peers/${STRANGER}`, undefined, JSON_TYPE, 'none'],
+  [`peers/${STRANGER}`, NDJSON, NDJSON, 'none'],
+  [`peers/${RSA}`, JSON_TYPE, JSON_TYPE, 'none'],
+  ['peers/bafzbeie5745rpv2m6tjyuugywy4d5ewrqgqqhfnf445he3omzpjbx5xqxe', 'text/html,*/*', JSON_TYPE, 'none'],
+]
+
 const neverCalled: ApiHandler = () => Promise.reject(new Error('only the router is asked'))
 
 const providersOf = async ({ ownGateway }: Engine, cid: string) =>
@@ -72,15 +110,23 @@ describe('the router at /routing/v1', () => {
     }, served)
   })
 
-  test('streams records as NDJSON', async () => {
+  test('answers the requests of boxo as its tests expect', async () => {
     await withEngine(async ({ engine, account }) => {
       const cid = await upload(engine, account)
-      const accept = 'application/x-ndjson, application/json;q=0.5'
-      const found = await ask(engine.ownGateway, `/routing/v1/providers/${cid}`, { accept })
-      expect(found.headers['content-type']).toBe('application/x-ndjson')
-      expect(found.text.endsWith('}\n')).toBe(true)
-      expect([found.json()]).toEqual(await providersOf(engine, cid))
-      expect((await ask(engine.ownGateway, `/routing/v1/providers/${OTHER}`, { accept })).text).toBe('')
+      const [own] = await providersOf(engine, cid)
+      for (const [target, accept, type, found] of requests) {
+        const path = `/routing/v1/${target.replace('CID', cid).replace('PEER', own.ID)}`
+        const { status, headers, text } = await ask(engine.ownGateway, path, { accept })
+        const key = target.startsWith('peers') ? 'Peers' : 'Providers'
+        const list = found === 'own' ? [own] : []
+        const body =
+          type === NDJSON ? list.map(record => `${JSON.stringify(record)}\n`).join('') : JSON.stringify({ [key]: list })
+        expect({ status, type: headers['content-type'], text }, `${target} ${accept}`).toEqual({
+          status: 200,
+          type,
+          text: body,
+        })
+      }
     }, served)
   })
 
@@ -119,8 +165,6 @@ describe('the router at /routing/v1', () => {
       for (const form of [id, key.toString(), key.toString(base58btc)]) {
         expect((await ask(engine.ownGateway, `/routing/v1/peers/${form}`)).json().Peers).toMatchObject([{ ID: id }])
       }
-      const stranger = '12D3KooWJbWdH4nHnZqbr7Zd8ocHuaGmQmQBLYAD5kGa3mkFqkYV'
-      expect((await ask(engine.ownGateway, `/routing/v1/peers/${stranger}`)).json()).toEqual({ Peers: [] })
     }, served)
   })
 
@@ -157,7 +201,14 @@ describe('the router at /routing/v1', () => {
   test('refuses malformed CIDs and peers, and other routes', async () => {
     await withEngine(async ({ engine }) => {
       const status = async (target: string, asked?: Asked) => (await ask(engine.ownGateway, target, asked)).status
-      expect(await status('/routing/v1/providers/nonsense')).toBe(400)
+      for (const path of [
+        'providers/nonsense',
+        'providers/BAD_CID',
+        'peers/nonpeerid',
+        'peers/not-a-valid-cid-or-peerid',
+      ]) {
+        expect(await status(`/routing/v1/${path}`), path).toBe(400)
+      }
       expect(await status(`/routing/v1/providers/b${'a'.repeat(40_000)}`)).toBe(400)
       expect(await status(`/routing/v1/providers/z${'2'.repeat(40_000)}`)).toBe(400)
       expect(await status(`/routing/v1/peers/1${'2'.repeat(40_000)}`)).toBe(400)
