@@ -142,7 +142,7 @@ function Facts({ status, record, url }: { status: Status; record: ListedUpload |
     ['Added', when(createdAt)],
     ['Ends', expiresAt === null ? 'Kept until deleted' : when(expiresAt)],
     ...(originalName === null ? [] : [['Original name', shownText(originalName)] as [string, unknown]]),
-    ['Announced', lastAnnounced === null ? 'Not announced to the network yet' : when(lastAnnounced)],
+    ['Announced', lastAnnounced === null ? 'Not announced to the network' : when(lastAnnounced)],
   ]
   return html`<dl class="facts">${facts.map(([term, fact]) => html`<dt>${term}</dt><dd>${fact}</dd>`)}</dl>`
 }
