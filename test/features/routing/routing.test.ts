@@ -116,7 +116,7 @@ describe('the router at /routing/v1', () => {
       const [own] = await providersOf(engine, cid)
       for (const [target, accept, type, found] of requests) {
         const path = `/routing/v1/${target.replace('CID', cid).replace('PEER', own.ID)}`
-        const { status, headers, text } = await ask(engine.ownGateway, path, { accept })
+        const { status, headers, text } = await ask(engine.ownGateway, path, accept === undefined ? {} : { accept })
         const key = target.startsWith('peers') ? 'Peers' : 'Providers'
         const list = found === 'own' ? [own] : []
         const body =
