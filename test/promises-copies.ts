@@ -167,16 +167,6 @@ const promises: readonly KeptPromise[] = [
     test: { file: 'test/adapters/fleet/statement-count.test.ts', name: 'one copy costs no more statements than 0.3.0' },
   },
   {
-    promise: 'a removal makes no node look through all copies',
-    file: 'src/wiring/node-work-module.ts',
-    find: 'follow(name === null ? works : own)',
-    replace: 'follow()',
-    test: {
-      file: 'test/adapters/fleet/statement-count.test.ts',
-      name: 'a removal makes no node look through all copies',
-    },
-  },
-  {
     promise: 'an unknown node in a set refuses the start',
     file: 'adapters/postgres/copy-sets.ts',
     find: 'if (unknown === undefined) continue',

@@ -57,7 +57,7 @@ export class CredentialChanges implements CatalogueChanges {
     return isTrusted ? this.#changes : -1 - Math.floor(now / TRUSTED_MS)
   }
 
-  /** Sets the listener for new work of a node. Its argument is null for all work: a notice may have been lost. */
+  /** Sets the listener for new work of a node. Its argument is null if a notice may have been lost. */
   notices(listener: (node: string | null) => void): void {
     this.#onNotice = listener
   }
@@ -135,7 +135,7 @@ export class CredentialChanges implements CatalogueChanges {
     this.#given = null
     client.on('error', () => this.#lost())
     client.on('notification', ({ channel, payload }) => {
-      if (channel === NODES_CHANNEL) this.#onNotice(payload || null)
+      if (channel === NODES_CHANNEL) this.#onNotice(payload ?? null)
       else if (channel === REVISIONS_CHANNEL) this.#onRevision(Number(payload))
       else this.#changes++
     })

@@ -33,11 +33,7 @@ export function forgetNode(database: Postgres, id: string, isReplaced: boolean):
     const from = found.state === 'retiring' ? 'retiring' : 'active'
     await changeState(sql, found.name, { from, to: 'forgetting', total: counted?.total ?? 0 })
     await sql.run(WALK_AGAIN)
-    // Nodes of an earlier version know only notices with their names. The empty one is for all work of the others.
-    await sql.run(
-      `SELECT pg_notify($1, name) FROM nodes WHERE state IN ('active', 'retiring') UNION ALL SELECT pg_notify($1, '')`,
-      [NODES_CHANNEL],
-    )
+    await sql.run(`SELECT pg_notify($1, name) FROM nodes WHERE state IN ('active', 'retiring')`, [NODES_CHANNEL])
   })
 }
 

@@ -34,17 +34,16 @@ export function makeNodeWork(setup: Setup, below: Below) {
   return {
     start: async (): Promise<void> => {
       if (shared === null) return
-      const follow = (all: readonly Work[] = works): void => {
-        for (const one of all) one.wake()
+      const follow = (): void => {
+        for (const one of works) one.wake()
       }
       shared.changes.notices(name => {
         if (name !== null && name !== shared.node.name) return
-        // The name of this node tells of single holds. Its next heartbeat looks after all copies.
-        follow(name === null ? works : own)
+        follow()
         below.wakeFeatures()
       })
       if (member === null) follow()
-      else await member.start(() => follow(), copying?.look)
+      else await member.start(follow, copying?.look)
       // Other nodes wait for this node only from its first heartbeat on.
       await below.revisions?.catchUp()
       if (shared.fleet?.nodes.hasReported() ?? true) shared.past.follow()
