@@ -18,8 +18,8 @@ export const clusterPromises: readonly KeptPromise[] = [
   {
     promise: 'content of an external backend is read only while its root is held',
     file: 'src/ledger/root-table.ts',
-    find: 'WHERE ${LIVE_ROOT} AND ${IS_COMPARED}`)',
-    replace: "WHERE r.state = 'complete' AND ? > 0 AND ${IS_COMPARED}`)",
+    find: '${LIVE} ${IS_PUBLIC} AND ${LIVE_ROOT} AND',
+    replace: "${LIVE} ${IS_PUBLIC} AND r.state = 'complete' AND ? > 0 AND",
     test: { file: elsewhere, name: 'is leased by its root and read through' },
   },
   {

@@ -52,15 +52,15 @@ export const possessionPromises: readonly KeptPromise[] = [
   {
     promise: 'a root on another system is found only by its owner',
     file: 'src/ledger/root-table.ts',
-    find: 'AND r.owner IN (?, ?)',
-    replace: 'AND r.owner >= min(?, ?)',
+    find: '(`${LIVE} ${IS_OWN} AND',
+    replace: '(`${LIVE} owner >= min(?, 0) AND',
     test: content('is found by its root if that is public'),
   },
   {
     promise: 'strangers read through no root of an account on another system',
     file: 'src/ledger/root-table.ts',
-    find: 'multihash, owner, owner, now)',
-    replace: 'multihash, owner, 77, now)',
+    find: '${LIVE} ${IS_PUBLIC} AND ${LIVE_ROOT} AND',
+    replace: '${LIVE} owner >= 0 AND ${LIVE_ROOT} AND',
     test: content('is found by its root if that is public'),
   },
   {

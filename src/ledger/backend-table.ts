@@ -50,6 +50,7 @@ export function hasBlocks(db: Database, backendId: number): boolean {
  * index of all roots.
  */
 export function hasRoots(db: Database, backendId: number): boolean {
-  const sql = `SELECT 1 FROM roots INDEXED BY roots_by_dag WHERE state = 'complete' AND backend_id = ? LIMIT 1`
-  return db.prepare<[number]>(sql).get(backendId) !== undefined
+  const has = (owned: string) => `SELECT 1 FROM roots WHERE state = 'complete' AND backend_id = ? AND ${owned}`
+  const sql = `${has('owner = 0')} UNION ALL ${has('owner <> 0')} LIMIT 1`
+  return db.prepare<[number, number]>(sql).get(backendId, backendId) !== undefined
 }

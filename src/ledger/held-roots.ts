@@ -46,18 +46,17 @@ export class HeldRoots {
    * takedown, or 503 until the walk of a root has ended. Returns null if no live public root needs the block.
    */
   open(multihash: Uint8Array, now: number): HeldPlace | RefusalStatus | null {
-    const block = this.#blocks.open.find(multihash, now, this.#external)
+    const { open } = this.#blocks
+    const backends = open.publicBackends(multihash, this.#external)
+    const block = open.find(multihash, now, backends)
     if (block !== undefined) return placeOf(block, !this.#external.has(block.backendId))
     const roots = this.#roots.findOpen(multihash, now)
     const root = roots.find(({ backendId }) => !this.#external.has(backendId)) ?? roots[0]
-    if (root === undefined) return this.#refuse(multihash, now)
-    return placeOf(root, !this.#external.has(root.backendId) && this.sizeOf(root.backendId, multihash) !== null)
-  }
-
-  #refuse(multihash: Uint8Array, now: number): RefusalStatus | null {
-    if (!this.#blocks.open.hasPublicWay(multihash)) return null
-    if (this.#blocks.open.isStale(multihash, now)) return 503
-    return refusalOf(this.#blocks.open.findRefusal(multihash, now))
+    if (root !== undefined) {
+      return placeOf(root, !this.#external.has(root.backendId) && this.sizeOf(root.backendId, multihash) !== null)
+    }
+    if (open.isStale(multihash, now, backends)) return 503
+    return refusalOf(open.findRefusal(multihash, now, backends))
   }
 
   /**

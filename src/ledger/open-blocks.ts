@@ -15,6 +15,16 @@ const seen = (ways: string) => `
   WHERE b.multihash = ? AND b.backend_id = ? AND ${LIVE_ROOT} AND ${ways} LIMIT ${MOST_STALE + 1})`
 const OPEN = seen('rb.way = 0 AND r.barred = 0')
 
+interface Backend {
+  backendId: number
+}
+
+/** A row at or after a multihash in the order of multihashes and backends. */
+interface Nearest extends Backend {
+  isIt: 0 | 1
+  isPublic: 0 | 1
+}
+
 /** Finds blocks for strangers, and for accounts that read their own content. */
 export class OpenBlocks extends WithStatements {
   readonly #block = this.db.prepare<[Uint8Array, number], BlockRow>(FIND_BLOCK)
@@ -36,19 +46,34 @@ export class OpenBlocks extends WithStatements {
     FROM ${seen(`rb.way < ${PRIVATE_WAY}`)} WHERE owner = 0 LIMIT 1`)
   readonly #backendsOf = this.db.prepare<[Uint8Array], { backendId: number }>(`
     SELECT backend_id AS backendId FROM blocks WHERE multihash = ? ORDER BY backend_id`)
-  readonly #publicBackendsOf = this.db.prepare<[Uint8Array], { backendId: number }>(`
-    SELECT backend_id AS backendId FROM blocks b WHERE multihash = ?
-      AND EXISTS (SELECT 1 FROM root_blocks rb WHERE rb.block_id = b.id AND rb.way < ${PRIVATE_WAY})
-    ORDER BY backend_id`)
+  readonly #nearest = this.db.prepare<[Uint8Array, Uint8Array, number], Nearest>(`
+    SELECT backend_id AS backendId, multihash = ? AS isIt,
+      EXISTS (SELECT 1 FROM root_blocks rb WHERE rb.block_id = b.id AND rb.way < ${PRIVATE_WAY}) AS isPublic
+    FROM blocks b WHERE multihash >= ? ORDER BY multihash, backend_id LIMIT ?`)
   readonly #idsOf = this.db.prepare<[Uint8Array], { id: number }>('SELECT id FROM blocks WHERE multihash = ?')
 
   /**
-   * Returns the block with a live root that makes the block public, on any backend.
+   * Returns the backends on which a block is, or was, public by a root. For an absent block, the look-up reads the rows of
+   * the next one. So it takes as many reads as a private block, also from a cold disk.
    *
-   * @param last backends to search after all other backends
+   * @param last backends that come after all others
    */
-  find(multihash: Uint8Array, now: number, last: ReadonlySet<number>): HeldBlock | undefined {
-    return this.#onPublic(multihash, last, backendId => this.#find.get(multihash, backendId, now))
+  publicBackends(multihash: Uint8Array, last: ReadonlySet<number>): readonly Backend[] {
+    for (let limit = 2; ; limit *= 16) {
+      const found = this.#nearest.all(multihash, multihash, limit)
+      const its = found.filter(({ isIt }) => isIt === 1)
+      if (its.length < limit) {
+        return inOrder(
+          its.filter(({ isPublic }) => isPublic === 1),
+          last,
+        )
+      }
+    }
+  }
+
+  /** Returns the block with a live root that makes the block public, on the first of some backends. */
+  find(multihash: Uint8Array, now: number, backends: readonly Backend[]): HeldBlock | undefined {
+    return firstOn(backends, backendId => this.#find.get(multihash, backendId, now))
   }
 
   /** Returns the block with a live root of an owner by a way without a takedown. Compares a bounded number of roots. */
@@ -64,8 +89,8 @@ export class OpenBlocks extends WithStatements {
    * Returns whether so many rows of a block name roots that have become private that {@link find} may have missed a
    * public root.
    */
-  isStale(multihash: Uint8Array, now: number): boolean {
-    return this.#onPublic(multihash, NONE, backendId => this.#isStale.get(multihash, backendId, now)) !== undefined
+  isStale(multihash: Uint8Array, now: number, backends: readonly Backend[]): boolean {
+    return firstOn(backends, backendId => this.#isStale.get(multihash, backendId, now)) !== undefined
   }
 
   /**
@@ -87,16 +112,12 @@ export class OpenBlocks extends WithStatements {
    * Returns why a block is not public, according to one of the live roots that need the block. Returns undefined if
    * there is no such root.
    */
-  findRefusal(multihash: Uint8Array, now: number): { way: number; barred: number } | undefined {
-    return this.#onPublic(multihash, NONE, backendId => this.#findRefusal.get(multihash, backendId, now))
-  }
-
-  /**
-   * Returns whether a block is, or was, public by a root. Refusals begin with this question, so that a private block takes
-   * as long as an absent one.
-   */
-  hasPublicWay(multihash: Uint8Array): boolean {
-    return this.#publicBackendsOf.all(multihash).length > 0
+  findRefusal(
+    multihash: Uint8Array,
+    now: number,
+    backends: readonly Backend[],
+  ): { way: number; barred: number } | undefined {
+    return firstOn(backends, backendId => this.#findRefusal.get(multihash, backendId, now))
   }
 
   /** Returns what `find` finds on the first backend with the block. Backends in `last` come after all others. */
@@ -105,30 +126,19 @@ export class OpenBlocks extends WithStatements {
     last: ReadonlySet<number>,
     find: (backendId: number) => T | undefined,
   ): T | undefined {
-    return firstOn(this.#backendsOf.all(multihash), last, find)
-  }
-
-  #onPublic<T>(
-    multihash: Uint8Array,
-    last: ReadonlySet<number>,
-    find: (backendId: number) => T | undefined,
-  ): T | undefined {
-    return firstOn(this.#publicBackendsOf.all(multihash), last, find)
+    return firstOn(inOrder(this.#backendsOf.all(multihash), last), find)
   }
 }
 
 const NONE: ReadonlySet<number> = new Set()
 
-function firstOn<T>(
-  backends: ReadonlyArray<{ backendId: number }>,
-  last: ReadonlySet<number>,
-  find: (backendId: number) => T | undefined,
-): T | undefined {
-  const inOrder =
-    last.size === 0
-      ? backends
-      : [...backends.filter(b => !last.has(b.backendId)), ...backends.filter(b => last.has(b.backendId))]
-  for (const { backendId } of inOrder) {
+function inOrder(backends: readonly Backend[], last: ReadonlySet<number>): readonly Backend[] {
+  if (last.size === 0 || backends.length < 2) return backends
+  return [...backends.filter(b => !last.has(b.backendId)), ...backends.filter(b => last.has(b.backendId))]
+}
+
+function firstOn<T>(backends: readonly Backend[], find: (backendId: number) => T | undefined): T | undefined {
+  for (const { backendId } of backends) {
     const found = find(backendId)
     if (found !== undefined) return found
   }

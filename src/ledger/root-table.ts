@@ -3,7 +3,7 @@ import { keptText } from '../domain/text.ts'
 import type { DagIdentity } from '../ipld/cid.ts'
 import { rowsOfTurn } from '../storage/rows-of-turn.ts'
 import { WithStatements } from '../storage/with-statements.ts'
-import { IS_COMPARED, LIVE_ROOT } from './block-rows.ts'
+import { LAST_UNCOMPARED, LIVE_ROOT } from './block-rows.ts'
 import { type Possessor, PUBLIC } from './possessor.ts'
 import type { OwnedDag, RootFile, WholeDag } from './whole-dag.ts'
 
@@ -43,7 +43,17 @@ const COLUMNS = `id, backend_id AS backendId, codec, multihash, owner, content_s
 
 const COMPLETE = `SELECT ${COLUMNS} FROM roots WHERE state = 'complete' AND multihash = ? AND codec = ?`
 
-type Multihashes = [Uint8Array, Uint8Array, Uint8Array, Uint8Array]
+/** Conditions that let SQLite use the index of the public roots, or that of the roots of accounts. */
+const IS_PUBLIC = 'owner = 0'
+const IS_OWN = 'owner = ? AND owner <> 0'
+
+const LIVE = `SELECT id AS rootId, backend_id AS backendId, live_until AS liveUntil, barred FROM roots r
+    WHERE multihash = ? AND`
+
+const UNCONFIRMED = `SELECT id, codec, multihash FROM roots
+    WHERE state = 'complete' AND multihash = ? AND codec = ? AND backend_id = ? AND unconfirmed = 1`
+
+type OpenRoot = LiveRoot & { barred: number }
 
 export class RootTable extends WithStatements {
   readonly #stage = this.db.prepare<[number, number]>(`
@@ -63,29 +73,19 @@ export class RootTable extends WithStatements {
     WHERE state = 'staging' AND NOT EXISTS (SELECT 1 FROM holds WHERE root_id = roots.id)`)
   readonly #delete = this.db.prepare<[number]>('DELETE FROM roots WHERE id = ?')
   readonly #get = this.db.prepare<[number], RootRow>(`SELECT ${COLUMNS} FROM roots WHERE id = ?`)
-  readonly #find = this.db.prepare<[Uint8Array, number, number, number], RootRow>(`
-    ${COMPLETE} AND backend_id = ? AND owner = ?`)
-  readonly #findOfAny = this.db.prepare<[Uint8Array, number, number], RootRow>(`${COMPLETE} AND backend_id = ? LIMIT 1`)
-  readonly #nextPlace = this.db.prepare<[Uint8Array, number, number], { codec: number; backendId: number }>(`
-    SELECT codec, backend_id AS backendId FROM roots
-    WHERE state = 'complete' AND multihash = ? AND (codec, backend_id) > (?, ?) ORDER BY codec, backend_id LIMIT 1`)
-  /**
-   * The live roots with a multihash that one of two owners has. One statement for any number of codecs and backends, so that
-   * the roots of others take no time to refuse.
-   */
-  readonly #liveOf = this.db.prepare<[...Multihashes, number, number, number], LiveRoot & { barred: number }>(`
-    WITH RECURSIVE place (codec, backend_id) AS (
-      SELECT * FROM (SELECT codec, backend_id FROM roots WHERE state = 'complete' AND multihash = ?
-        ORDER BY codec, backend_id LIMIT 1)
-      UNION ALL SELECT next.codec, next.backend_id FROM place CROSS JOIN roots next ON next.id = COALESCE(
-        (SELECT r.id FROM roots r WHERE r.state = 'complete' AND r.multihash = ? AND r.codec = place.codec
-          AND r.backend_id > place.backend_id ORDER BY r.backend_id LIMIT 1),
-        (SELECT r.id FROM roots r WHERE r.state = 'complete' AND r.multihash = ? AND r.codec > place.codec
-          ORDER BY r.codec, r.backend_id LIMIT 1)))
-    SELECT r.id AS rootId, r.backend_id AS backendId, r.live_until AS liveUntil, r.barred
-    FROM place CROSS JOIN roots r ON r.multihash = ? AND r.codec = place.codec AND r.backend_id = place.backend_id
-      AND r.owner IN (?, ?)
-    WHERE ${LIVE_ROOT} AND ${IS_COMPARED}`)
+  readonly #findPublic = this.db.prepare<[Uint8Array, number, number], RootRow>(`
+    ${COMPLETE} AND backend_id = ? AND ${IS_PUBLIC}`)
+  readonly #findOwn = this.db.prepare<[Uint8Array, number, number, number], RootRow>(`
+    ${COMPLETE} AND backend_id = ? AND ${IS_OWN}`)
+  readonly #findOfAccounts = this.db.prepare<[Uint8Array, number, number], RootRow>(`
+    ${COMPLETE} AND backend_id = ? AND owner <> 0 LIMIT 1`)
+  readonly #anywherePublic = this.db.prepare<[Uint8Array, number], RootRow>(`
+    ${COMPLETE} AND ${IS_PUBLIC} ORDER BY backend_id LIMIT 1`)
+  readonly #anywhereOwn = this.db.prepare<[Uint8Array, number, number], RootRow>(`
+    ${COMPLETE} AND ${IS_OWN} ORDER BY backend_id LIMIT 1`)
+  readonly #livePublic = this.db.prepare<[Uint8Array, number], OpenRoot>(`
+    ${LIVE} ${IS_PUBLIC} AND ${LIVE_ROOT} AND id > ${LAST_UNCOMPARED}`)
+  readonly #liveOwn = this.db.prepare<[Uint8Array, number, number], OpenRoot>(`${LIVE} ${IS_OWN} AND ${LIVE_ROOT}`)
   readonly #isLive = this.db.prepare<[number, number]>(`
     SELECT 1 FROM roots WHERE id = ? AND state = 'complete' AND (live_until IS NULL OR live_until > ?)`)
   readonly #completeAfter = this.db.prepare<[number, number], IdentifiedRow & { isHeld: 0 | 1 }>(`
@@ -100,9 +100,8 @@ export class RootTable extends WithStatements {
     UPDATE roots SET placed_at = CASE WHEN ? IS NULL THEN NULL ELSE COALESCE(placed_at, ?) END,
       unconfirmed = CASE WHEN ? > 0 AND (placed_at IS NULL OR unconfirmed = 1) THEN 1 ELSE 0 END
     WHERE id = ?`)
-  readonly #unconfirmed = this.db.prepare<[Uint8Array, number, number], IdentifiedRow>(`
-    SELECT id, codec, multihash FROM roots
-    WHERE state = 'complete' AND multihash = ? AND codec = ? AND backend_id = ? AND unconfirmed = 1`)
+  readonly #unconfirmed = this.db.prepare<[Uint8Array, number, number, Uint8Array, number, number], IdentifiedRow>(`
+    ${UNCONFIRMED} AND owner = 0 UNION ALL ${UNCONFIRMED} AND owner <> 0`)
   readonly #confirm = this.db.prepare<[number, number]>(`
     UPDATE roots SET unconfirmed = 0 WHERE id = ? AND placed_at < ?`)
   readonly #isPlaced = this.db.prepare<[number]>('SELECT 1 FROM roots WHERE id = ? AND placed_at IS NOT NULL')
@@ -159,42 +158,36 @@ export class RootTable extends WithStatements {
   }
 
   /** Returns the complete root of an owner. */
-  find(backendId: number, dag: DagIdentity, owner: number): RootRow | undefined {
-    return this.#find.get(dag.multihash, dag.codec, backendId, owner)
+  find(backendId: number, { multihash, codec }: DagIdentity, owner: number): RootRow | undefined {
+    if (owner === PUBLIC) return this.#findPublic.get(multihash, codec, backendId)
+    return this.#findOwn.get(multihash, codec, backendId, owner)
   }
 
   /** Returns a complete root of any owner. All roots of a DAG have the same blocks. */
   findOfAny(backendId: number, dag: DagIdentity): RootRow | undefined {
-    return this.#findOfAny.get(dag.multihash, dag.codec, backendId)
+    const root = this.find(backendId, dag, PUBLIC)
+    return root ?? this.#findOfAccounts.get(dag.multihash, dag.codec, backendId)
   }
 
   /** Returns a complete root of an owner on any backend. */
-  findAnywhere(dag: DagIdentity, owner: number): RootRow | undefined {
-    for (const { codec, backendId } of this.#places(dag.multihash)) {
-      const root = codec === dag.codec ? this.find(backendId, dag, owner) : undefined
-      if (root !== undefined) return root
-    }
-    return undefined
+  findAnywhere({ multihash, codec }: DagIdentity, owner: number): RootRow | undefined {
+    if (owner === PUBLIC) return this.#anywherePublic.get(multihash, codec)
+    return this.#anywhereOwn.get(multihash, codec, owner)
   }
 
   /** Returns a live root with this multihash that a possessor may use. Any codec matches. */
   findPossessed(multihash: Uint8Array, { now, owner }: Possessor): LiveRoot | undefined {
-    return this.#liveOf.get(multihash, multihash, multihash, multihash, PUBLIC, owner, now)
+    const root = this.#livePublic.get(multihash, now)
+    return root ?? (owner === PUBLIC ? undefined : this.#liveOwn.get(multihash, owner, now))
   }
 
   /**
    * Returns the live roots of an owner with this multihash that are not taken down. Each codec and backend has at most
-   * one.
+   * one. The roots of other owners take no time.
    */
   findOpen(multihash: Uint8Array, now: number, owner = PUBLIC): LiveRoot[] {
-    const roots = this.#liveOf.all(multihash, multihash, multihash, multihash, owner, owner, now)
+    const roots = owner === PUBLIC ? this.#livePublic.all(multihash, now) : this.#liveOwn.all(multihash, owner, now)
     return roots.filter(({ barred }) => barred < 2)
-  }
-
-  /** Yields each codec and backend of the complete roots with a multihash. */
-  *#places(multihash: Uint8Array): Generator<{ codec: number; backendId: number }, undefined, undefined> {
-    let place = this.#nextPlace.get(multihash, -1, 0)
-    for (; place !== undefined; place = this.#nextPlace.get(multihash, place.codec, place.backendId)) yield place
   }
 
   /** Returns whether a root is complete and held at `now`. */
@@ -233,7 +226,8 @@ export class RootTable extends WithStatements {
 
   /** Returns the ids of the complete roots of a DAG that no check has confirmed yet. */
   unconfirmed(backendId: number, dag: DagIdentity): number[] {
-    return this.#unconfirmed.all(dag.multihash, dag.codec, backendId).map(({ id }) => id)
+    const place = [dag.multihash, dag.codec, backendId] as const
+    return this.#unconfirmed.all(...place, ...place).map(({ id }) => id)
   }
 
   /** Has no effect unless the root was placed before the check began. */

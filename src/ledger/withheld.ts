@@ -42,8 +42,9 @@ export class WithheldLedger extends WithStatements {
     INSERT OR IGNORE INTO withheld_links (multihash, carrier) VALUES (?, ?)`)
   readonly #unwatch = this.db.prepare<[Uint8Array, Uint8Array]>(`
     DELETE FROM withheld_links WHERE multihash = ? AND carrier = ?`)
-  readonly #ownRoots = this.db.prepare<[Uint8Array], { id: number }>(`
-    SELECT id FROM roots WHERE multihash = ? AND state = 'complete'`)
+  readonly #ownRoots = this.db.prepare<[Uint8Array, Uint8Array], { id: number }>(`
+    SELECT id FROM roots WHERE multihash = ? AND state = 'complete' AND owner = 0
+    UNION ALL SELECT id FROM roots WHERE multihash = ? AND state = 'complete' AND owner <> 0`)
   readonly #setBarred = this.db.prepare<[number, number]>('UPDATE roots SET barred = ? WHERE id = ?')
   readonly #raiseBarred = this.db.prepare<[number]>('UPDATE roots SET barred = 1 WHERE id = ? AND barred = 0')
   readonly #demandWalk = this.db.prepare<[number]>(`
@@ -84,7 +85,7 @@ export class WithheldLedger extends WithStatements {
   #begin(change: WithheldChange): boolean {
     const { multihash, status, carried } = change
     this.#put.run(multihash, status ?? 0)
-    for (const { id } of this.#ownRoots.all(multihash)) {
+    for (const { id } of this.#ownRoots.all(multihash, multihash)) {
       this.#setBarred.run(status ?? 1, id)
       this.#demandWalk.run(id)
     }

@@ -10,7 +10,10 @@ export const ownersSchema = `
 
   ALTER TABLE roots ADD COLUMN owner INTEGER NOT NULL DEFAULT 0;
   DROP INDEX roots_by_dag;
-  CREATE UNIQUE INDEX roots_by_dag ON roots (multihash, codec, backend_id, owner) WHERE state = 'complete';
+  CREATE UNIQUE INDEX roots_by_dag ON roots (multihash, codec, backend_id) WHERE state = 'complete' AND owner = 0;
+  -- Apart, so that a look-up for a stranger takes as long with private roots as without.
+  CREATE UNIQUE INDEX private_roots_by_dag ON roots (multihash, owner, codec, backend_id)
+    WHERE state = 'complete' AND owner <> 0;
 
   -- Private roots are never announced.
   DROP INDEX roots_by_announcement;
@@ -76,7 +79,10 @@ export const ownersSchema = `
   CREATE TRIGGER placements_unwanted AFTER UPDATE OF state ON roots
     WHEN OLD.state = 'complete' AND NEW.state = 'dropped' AND NOT EXISTS (
       SELECT 1 FROM roots WHERE state = 'complete' AND multihash = NEW.multihash AND codec = NEW.codec
-        AND backend_id = NEW.backend_id)
+        AND backend_id = NEW.backend_id AND owner = 0)
+      AND NOT EXISTS (
+      SELECT 1 FROM roots WHERE state = 'complete' AND multihash = NEW.multihash AND codec = NEW.codec
+        AND backend_id = NEW.backend_id AND owner <> 0)
   BEGIN
     INSERT INTO jobs (kind, key, queue, account_id, due_at)
       SELECT 'placement', id, CAST(backend_id AS TEXT), account_id, 0 FROM placements
