@@ -168,6 +168,20 @@ export const visibilityPromises: readonly KeptPromise[] = [
     test: { file: 'test/content/possession.test.ts', name: 'is written and charged as a new one if only a root' },
   },
   {
+    promise: 'a small upload writes what only others have privately as it writes what nobody has',
+    file: 'src/ledger/claims.ts',
+    find: 'found === undefined ? by : undefined',
+    replace: 'undefined',
+    test: { file: 'test/content/possession.test.ts', name: 'writes as many pages if only others have its block' },
+  },
+  {
+    promise: 'a small upload writes the index of blocks, too, if only others have its block',
+    file: 'src/ledger/claims.ts',
+    find: '    this.#turn.run(id)\n    this.#turn.run(id)\n',
+    replace: '',
+    test: { file: 'test/content/possession.test.ts', name: 'writes as many pages if only others have its block' },
+  },
+  {
     promise: 'an upload syncs what only others have privately as it syncs what nobody has',
     file: 'src/content/block-store.ts',
     find: "if (claim.outcome === 'absent' || claim.outcome === 'hidden') {",

@@ -5,7 +5,7 @@ import type { WriteQueue } from '../storage/write-queue.ts'
 import { FIND_BLOCK } from './block-rows.ts'
 import type { BlockTable } from './block-table.ts'
 import type { BlockRow, BlockState, NewBlock, StoredBlock } from './blocks.ts'
-import { type Possessor, PUBLIC } from './possessor.ts'
+import { Possessor, PUBLIC } from './possessor.ts'
 import { PrivateWays } from './private-ways.ts'
 import type { RootTable } from './root-table.ts'
 import type { WholeDag } from './whole-dag.ts'
@@ -48,6 +48,10 @@ export class Claims extends WithStatements {
   readonly #putBytes = this.db.prepare<[number, Uint8Array]>(`
     INSERT OR REPLACE INTO small_blocks (block_id, bytes) VALUES (?, ?)`)
   readonly #dropBytes = this.db.prepare<[number]>('DELETE FROM small_blocks WHERE block_id = ?')
+  // SQLite writes no page for a row that stays the same.
+  readonly #turn = this.db.prepare<[number]>(
+    'UPDATE blocks SET multihash = multihash, inline = 1 - inline WHERE id = ?',
+  )
   readonly #setState = this.db.prepare<[BlockState, number]>('UPDATE blocks SET state = ? WHERE id = ?')
   readonly #need = this.db.prepare<[number, number]>(`
     INSERT OR IGNORE INTO root_blocks (root_id, block_id) VALUES (?, ?)`)
@@ -99,7 +103,7 @@ export class Claims extends WithStatements {
     const isHidden = by !== undefined && found.state === 'durable' && !this.#mayUse(rootId, found.id, by())
     const added = this.#noteNeed(rootId, found.id)
     if (isHidden && claim.inline && inline !== null) {
-      this.#putBytes.run(found.id, inline)
+      this.#writeAnew(found.id, inline)
       return { ...claim, outcome: 'stored', added }
     }
     if (claim.inline && inline !== null && this.#heal(found, inline)) return { ...claim, outcome: 'healed', added }
@@ -112,8 +116,8 @@ export class Claims extends WithStatements {
    *
    * @throws HoldfastError `UNAVAILABLE` if the block has or had a file, because such a claim must check the file
    */
-  store(rootId: number, backendId: number, { multihash, bytes }: NewBlock): ClaimOutcome {
-    const { outcome, inline } = this.#claim(rootId, backendId, multihash, bytes.length, bytes)
+  store(rootId: number, backendId: number, { multihash, bytes }: NewBlock, by?: () => Possessor): ClaimOutcome {
+    const { outcome, inline } = this.#claim(rootId, backendId, multihash, bytes.length, bytes, by)
     if (inline && outcome !== 'absent' && outcome !== 'deleting') return outcome
     throw new HoldfastError('UNAVAILABLE', 'the block is being moved; try again')
   }
@@ -128,7 +132,8 @@ export class Claims extends WithStatements {
     const found = roots.find(backendId, dag, dag.owner)
     const rootId = found?.id ?? roots.insert(backendId, dag, now)
     const { dagSize, charge } = found ?? dag
-    const healed = this.store(rootId, backendId, block) === 'healed'
+    const by = () => new Possessor(dag.owner, { now: () => now })
+    const healed = this.store(rootId, backendId, block, found === undefined ? by : undefined) === 'healed'
     if (dag.owner !== PUBLIC) this.close(rootId, 0)
     return { rootId, dagSize, charge, healed }
   }
@@ -145,6 +150,14 @@ export class Claims extends WithStatements {
   mend(backendId: number, { multihash, bytes }: NewBlock): boolean {
     const found = this.#find.get(multihash, backendId)
     return found?.inline === 1 && this.#heal(found, bytes)
+  }
+
+  /** Writes the same pages as for a new block, so that no sender learns that only others have it. */
+  #writeAnew(id: number, bytes: Uint8Array): void {
+    this.#turn.run(id)
+    this.#turn.run(id)
+    this.#dropBytes.run(id)
+    this.#putBytes.run(id, bytes)
   }
 
   /** Replaces the bytes of an inline block if they differ from `bytes`. Returns whether they differed. */

@@ -12,10 +12,10 @@ export class Possessor {
   readonly owner: number
   /** Staged root of what the request has sent; 0 for none. */
   readonly sentRoot: number
-  readonly #clock: Clock
+  readonly #clock: Pick<Clock, 'now'>
 
   /** @param owner {@link PUBLIC} for a party without roots of its own */
-  constructor(owner: number, clock: Clock, sentRoot = 0) {
+  constructor(owner: number, clock: Pick<Clock, 'now'>, sentRoot = 0) {
     this.owner = owner
     this.sentRoot = sentRoot
     this.#clock = clock

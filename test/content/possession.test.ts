@@ -1,10 +1,13 @@
 import { statSync } from 'node:fs'
+import { join } from 'node:path'
 import type { CID } from 'multiformats/cid'
 import { describe, expect, test } from 'vitest'
 import { fetchDag, SharedBlocks } from '../../src/content/dag/fetch.ts'
 import type { StagedDag } from '../../src/content/dag/staged-dag.ts'
 import { PossessedContent, StagedBlocks } from '../../src/content/taken-source.ts'
+import { Claims } from '../../src/ledger/claims.ts'
 import { Possessor, PUBLIC } from '../../src/ledger/possessor.ts'
+import { WriteQueue } from '../../src/storage/write-queue.ts'
 import { type Dag, directoryOf, leaf, randomFile } from '../pins/fetches/support/dags.ts'
 import { pseudoRandom } from '../support/bytes.ts'
 import { type ContentParts, SMALL_BLOCK_BYTES, withContentParts } from '../support/content-parts.ts'
@@ -64,6 +67,32 @@ describe('a block that is sent', () => {
       expect([parts.healed, parts.damaged]).toEqual([[], []])
     }),
   )
+})
+
+describe('a small upload', () => {
+  test('writes as many pages if only others have its block', () =>
+    withContentParts(async ({ database, dataDir, blocks, roots, clock }) => {
+      const queue = new WriteQueue(database)
+      const claims = new Claims(database, blocks, queue)
+      /** Returns the pages that the log gains. */
+      const store = async ({ root: { code: codec, multihash }, size, blocks: [block] }: Dag, owner: number) => {
+        const file = join(dataDir, 'holdfast.db-wal')
+        const before = statSync(file).size
+        const sizes = { contentSize: size, dagSize: size, fileCount: 1, blocks: 1, charge: size }
+        const dag = { codec, multihash: multihash.bytes, owner, ...sizes }
+        const sent = { multihash: dag.multihash, bytes: block?.bytes ?? new Uint8Array() }
+        await queue.run(() => claims.storeRoot(roots, 0, dag, sent, clock.now()), { durable: true })
+        return Math.floor((statSync(file).size - before) / 4_096)
+      }
+      for (const size of [100, 4_096, 30_000]) {
+        const [hidden, absent] = [leaf(pseudoRandom(size, 'hidden')), leaf(pseudoRandom(size, 'absent'))]
+        await store(hidden, OWN)
+        const expected = await store(absent, PUBLIC)
+        expect(Math.abs((await store(hidden, PUBLIC)) - expected)).toBeLessThan(2)
+        // A third sender finds the public root.
+        expect(await store(hidden, OTHERS)).toBeLessThan(expected)
+      }
+    }))
 })
 
 describe('a block that nobody sent', () => {
