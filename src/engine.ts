@@ -15,7 +15,7 @@ import { checkedEvents } from './wiring/checked-events.ts'
 import { publicClusters } from './wiring/clusters-module.ts'
 import type { Modules } from './wiring/container.ts'
 import { memoryShares } from './wiring/memory-shares.ts'
-import { M, startModules } from './wiring/modules.ts'
+import { type EngineModules, startModules } from './wiring/modules.ts'
 import { type Setup, setupOf } from './wiring/setup.ts'
 
 /** Methods of the engine itself that take options. */
@@ -41,24 +41,17 @@ export interface Background extends Settling {
   node: string | undefined
 }
 
-function engineOf(setup: Setup, modules: Modules): Engine {
+function engineOf(setup: Setup, modules: Modules<EngineModules>): Engine {
   const { dataDir, config, events, activity, longRuns, ending, probes, memoryBytes } = setup
-  const access = modules.get(M.access)
-  const clusters = modules.get(M.clusters)
-  const apart = modules.get(M.apart)
-  const later = {
-    gateway: modules.get(M.gateway),
-    sharedReading: modules.get(M.sharedReading),
-    http: modules.get(M.http),
-  }
-  const { shared, providerSignIn, importRoots } = modules.get(M.storage)
+  const { storage, access, clusters, pins, undo } = modules.made('storage', 'access', 'clusters', 'pins', 'undo')
+  const { upkeepWork, backup, takedowns } = modules.made('upkeepWork', 'backup', 'takedowns')
+  const { statistics } = modules.made('upkeep').upkeep
+  const { node } = modules.made('network').network
+  const { member } = modules.made('nodes').nodes
+  const { apart, ...later } = modules.made('apart', 'gateway', 'sharedReading', 'http')
+  const { shared, providerSignIn, importRoots } = storage
   const signInProvider = providerSignIn?.label ?? null
   const border = makeBorder(setup, { signInProvider, apart, ...later }, () => stopping !== null)
-  const { statistics } = modules.get(M.upkeep)
-  const [upkeepWork, backup] = [modules.get(M.upkeepWork), modules.get(M.backup)]
-  const { node } = modules.get(M.network)
-  const takedowns = modules.get(M.takedowns)
-  const { member } = modules.get(M.nodes)
   const fleetNodes = shared?.fleet?.nodes
   let stopping: Promise<void> | null = null
   const stop = async (): Promise<void> => {
@@ -66,17 +59,23 @@ function engineOf(setup: Setup, modules: Modules): Engine {
     await modules.stop()
     events.close()
   }
-  const stopped = (): HoldfastError => new HoldfastError('UNAVAILABLE', 'the node is stopping')
-  const running = (): void => {
-    if (stopping !== null) throw stopped()
-  }
+  /** Wraps calls that return promises. From the call of `stop` on, each is refused. */
+  const untilStop = <Calls extends object>(calls: Calls): Calls =>
+    new Proxy(calls, {
+      get:
+        (target, name) =>
+        async (...args: unknown[]): Promise<unknown> => {
+          if (stopping !== null) throw new HoldfastError('UNAVAILABLE', 'the node is stopping')
+          return Reflect.apply(Reflect.get(target as object, name), target, args)
+        },
+    })
   const upkeep: UpkeepCalls = {
     collect: async ({ graceSeconds, endUndo } = {}) => {
       if (graceSeconds !== undefined && !(graceSeconds >= 0)) {
         throw new HoldfastError('VALIDATION', 'graceSeconds must be a number of seconds from 0')
       }
       const graceMs = graceSeconds === undefined ? undefined : graceSeconds * 1_000
-      return modules.get(M.undo).collect({ graceMs, endUndo })
+      return undo.collect({ graceMs, endUndo })
     },
     verify: async options => (await upkeepWork.load()).verifier.verify(options),
     backup: async (directory, options) => (await backup.load()).backups.run(directory, options),
@@ -85,79 +84,46 @@ function engineOf(setup: Setup, modules: Modules): Engine {
   const engine: Engine & { [BACKGROUND]: Background } = {
     [BACKGROUND]: { clock: setup.clock, node: config.node?.id, unsettled: () => modules.unsettled() },
     ...checkingCalls(upkeep, given.UPKEEP_CALLS),
-    pins: checkingCalls<PinService>(modules.get(M.pins).service, given.PIN_CALLS),
-    jobs: checkingCalls<BulkJobs>(laterJobs(modules.get(M.features).jobs), given.JOB_CALLS), // feature: bulk
+    pins: checkingCalls<PinService>(pins.service, given.PIN_CALLS),
+    jobs: checkingCalls<BulkJobs>(laterJobs(modules.made('features').features.jobs), given.JOB_CALLS), // feature: bulk
     content: checkingCalls<Content>(laterContent(later.gateway), given.CONTENT_CALLS),
     clusters: checkingCalls(publicClusters(clusters, access), given.CLUSTER_CALLS),
     accounts: checkingCalls<Accounts>(access.accounts, given.ACCOUNT_CALLS),
     keys: checkingCalls<Keys>(access.keys, given.KEY_CALLS),
     events: checkedEvents(events),
-    takedowns: checkingCalls<TakedownList>(
-      {
-        page: async request => {
-          running()
-          return (await takedowns.load()).takedowns.page(request)
-        },
-        add: async request => {
-          running()
-          return (await takedowns.load()).takedowns.add(request)
-        },
-        remove: async target => {
-          running()
-          return (await takedowns.load()).takedowns.remove(target)
-        },
-      },
+    takedowns: checkingCalls(
+      untilStop<TakedownList>({
+        page: async request => (await takedowns.load()).takedowns.page(request),
+        add: async request => (await takedowns.load()).takedowns.add(request),
+        remove: async target => (await takedowns.load()).takedowns.remove(target),
+      }),
       given.TAKEDOWN_CALLS,
     ),
-    nodes: checkingCalls<NodeDirectory>(
-      {
-        list: async () => {
-          running()
-          return (await fleetNodes?.list()) ?? []
-        },
-        retire: async (id, { to }) => {
-          running()
-          await fleetOf(fleetNodes).retire(id, to)
-        },
-        forget: async (id, { isReplaced = false } = {}) => {
-          running()
-          return fleetOf(fleetNodes).forget(id, { isReplaced })
-        },
-        away: async ids => {
-          running()
-          await fleetOf(fleetNodes).confirmAway(ids)
-        },
-        lost: async request => {
-          running()
-          return (await fleetNodes?.lost(request)) ?? { rows: [], next: null }
-        },
-      },
+    nodes: checkingCalls(
+      untilStop<NodeDirectory>({
+        list: async () => (await fleetNodes?.list()) ?? [],
+        retire: async (id, { to }) => fleetOf(fleetNodes).retire(id, to),
+        forget: async (id, { isReplaced = false } = {}) => fleetOf(fleetNodes).forget(id, { isReplaced }),
+        away: async ids => fleetOf(fleetNodes).confirmAway(ids),
+        lost: async request => (await fleetNodes?.lost(request)) ?? { rows: [], next: null },
+      }),
       given.NODE_CALLS,
     ),
     ...border,
     dataDir,
     importRoots,
-    setPublicUrl: async (url, gateway) => {
-      running()
-      clusters.registry.setGatewayUrl(config.gateway.publicUrl ?? gateway ?? url)
-    },
-    setGatewayPort: async port => {
-      running()
-      apart.port = port
-    },
-    shareReading: async () => {
-      running()
-      return (await later.sharedReading.load()).share()
-    },
-    helia: async () => {
-      running()
-      if (node === null) throw new HoldfastError('UNAVAILABLE', 'networking is off: set network.enabled')
-      return node.helia
-    },
-    addresses: async () => {
-      running()
-      return node?.addresses() ?? []
-    },
+    ...untilStop<Pick<Engine, 'setPublicUrl' | 'setGatewayPort' | 'shareReading' | 'helia' | 'addresses'>>({
+      setPublicUrl: async (url, gateway) => clusters.registry.setGatewayUrl(config.gateway.publicUrl ?? gateway ?? url),
+      setGatewayPort: async port => {
+        apart.port = port
+      },
+      shareReading: async () => (await later.sharedReading.load()).share(),
+      helia: async () => {
+        if (node === null) throw new HoldfastError('UNAVAILABLE', 'networking is off: set network.enabled')
+        return node.helia
+      },
+      addresses: async () => node?.addresses() ?? [],
+    }),
     stats: () => statistics.read(),
     answerMemory: async () => {
       const { used = 0, limit = memoryShares(memoryBytes).answers } = later.gateway.made?.memory ?? {}

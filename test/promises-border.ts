@@ -317,15 +317,15 @@ export const borderPromises: readonly KeptPromise[] = [
   },
   {
     promise: 'a server that is ready has loaded the client of webhooks and of uploads from a URL',
-    file: 'src/wiring/modules.ts',
+    file: 'src/wiring/http.ts',
     find: ', loaders.httpClient()])',
     replace: '])',
     test: { file: loaded, name: 'loads no file for any audit' },
   },
   {
     promise: 'a server that is ready has loaded lists and the import of CAR files',
-    file: 'src/wiring/modules.ts',
-    find: 'parts.pins.loadAll(), ',
+    file: 'src/wiring/http.ts',
+    find: 'below.pins.loadAll(), ',
     replace: '',
     test: { file: loaded, name: 'loads no file for any audit' },
   },

@@ -150,8 +150,8 @@ export const inputPromises: readonly KeptPromise[] = [
   {
     promise: 'programs are refused the texts that requests are',
     file: 'src/engine.ts',
-    find: 'checkingCalls<PinService>(modules.get(M.pins).service, given.PIN_CALLS)',
-    replace: 'modules.get(M.pins).service',
+    find: 'checkingCalls<PinService>(pins.service, given.PIN_CALLS)',
+    replace: 'pins.service',
     test: { file: texts, name: 'is refused in a call, naming the field' },
   },
   {

@@ -121,8 +121,8 @@ export const visibilityPromises: readonly KeptPromise[] = [
   {
     promise: 'open responses end when their content becomes private',
     file: 'src/wiring/gateway-module.ts',
-    find: '    revisions.publish()\n    below.wakeWalks()\n',
-    replace: '    below.wakeWalks()\n',
+    find: '    revisions.publish()\n    wakeWalks()\n',
+    replace: '    wakeWalks()\n',
     test: changes('ends responses to strangers that have'),
   },
   {
@@ -567,7 +567,7 @@ export const visibilityPromises: readonly KeptPromise[] = [
   {
     promise: 'the walk that closes a root begins with its change',
     file: 'src/wiring/gateway-module.ts',
-    find: '    below.wakeWalks()\n',
+    find: '    wakeWalks()\n',
     replace: '',
     test: changes('leaves no work that waits for time to'),
   },

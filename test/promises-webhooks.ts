@@ -16,7 +16,7 @@ export const webhookPromises: readonly KeptPromise[] = [
   {
     promise: 'a notice of another node wakes features that nobody has called',
     file: 'src/wiring/node-work-module.ts',
-    find: '        below.wakeFeatures()\n',
+    find: '        below.features.wake()\n',
     replace: '',
     test: { file: killed, name: 'at its next notice' },
   },

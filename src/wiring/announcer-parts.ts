@@ -1,28 +1,23 @@
 import type { Announcer } from '../pins/announcer.ts'
 import type { PinChanges } from '../pins/pin-changes.ts'
 import type { VisibilityChanges } from '../pins/visibility-changes.ts'
-import type { NetworkModule } from './network-module.ts'
+import type { BaseModules } from './base-modules.ts'
+import { loaders } from './loaders.ts'
 import type { Setup } from './setup.ts'
-import type { StorageModule } from './storage-module.ts'
 
-export type AnnouncerLoader = () => Promise<{ Announcer: typeof Announcer }>
-
-interface Parts {
-  storage: StorageModule
-  network: NetworkModule
+interface Parts extends Pick<BaseModules, 'storage' | 'network'> {
   changes: PinChanges
   visibility: VisibilityChanges
-  load: AnnouncerLoader
 }
 
 /** Returns null for a node without routers, which announces nothing. */
 export async function announcerOf(
   { clock, logger }: Setup,
-  { storage, network, changes, visibility, load }: Parts,
+  { storage, network, changes, visibility }: Parts,
 ): Promise<Announcer | null> {
   const { node, blocks: served } = network
   if (node === null || served === null || !node.hasRouters) return null
-  const { Announcer } = await load()
+  const { Announcer } = await loaders.announcer()
   const { heldRoots: roots, announcements } = storage
   const announcer = new Announcer({ announcing: node, roots, announcements, served, clock, logger })
   const changed = announcer.changed.bind(announcer)

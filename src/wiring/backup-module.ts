@@ -1,9 +1,8 @@
 import { Backups } from '../backup/backups.ts'
 import { keysOf } from '../backup/key-directory.ts'
 import type { Lifecycle } from './container.ts'
-import type { PinsModule } from './pins-module.ts'
+import type { PinModules } from './pins-module.ts'
 import type { Setup } from './setup.ts'
-import type { StorageModule } from './storage-module.ts'
 
 export interface BackupModule extends Lifecycle {
   backups: Backups
@@ -11,7 +10,7 @@ export interface BackupModule extends Lifecycle {
 
 export function makeBackup(
   { dataDir, clock, longRuns, metrics, config }: Setup,
-  { storage, pins }: { storage: StorageModule; pins: PinsModule },
+  { storage, pins }: Pick<PinModules, 'storage' | 'pins'>,
 ): BackupModule {
   const { blockFiles, database, datastore } = storage
   const source = {

@@ -24,9 +24,9 @@ export type ClustersModule = ReturnType<typeof makeClusters>
 
 export function makeClusters(
   { clusters, config, clock }: Setup,
-  { ledger, heldRoots, ...storage }: StorageModule,
-  { blockStores, leases }: ContentModule,
+  { storage, content: { blockStores, leases } }: { storage: StorageModule; content: ContentModule },
 ) {
+  const { ledger, heldRoots } = storage
   let addresses: () => readonly string[] = () => []
   const embedded = new Map(
     [...blockStores].map(([id, store]) => [id, new EmbeddedBackend(store, ledger, heldRoots, clock)]),

@@ -1,14 +1,8 @@
 // tsyringe requires this polyfill to be imported first.
 import 'reflect-metadata/lite'
-import { container, type DependencyContainer, type InjectionToken, instanceCachingFactory } from 'tsyringe'
+import { container, type DependencyContainer, instanceCachingFactory } from 'tsyringe'
 import { type Settling, unsettled } from '../concurrency/woken-work.ts'
 import { HoldfastError } from '../domain/errors.ts'
-
-export type Token<T> = InjectionToken<T> & { readonly type?: T }
-
-export function token<T>(name: string): Token<T> {
-  return Symbol(name) as unknown as Token<T>
-}
 
 /** It is safe to call `stop` on a module that has not started. */
 export interface Lifecycle extends Partial<Settling> {
@@ -16,28 +10,36 @@ export interface Lifecycle extends Partial<Settling> {
   stop?(): Promise<void>
 }
 
-export type KnownModules = Pick<Modules, 'get'>
-
-/** Modules of one engine. A factory creates each module once, on first use. */
-export class Modules {
+/** Modules of one engine by name. Each is created once, on first use. */
+export class Modules<All extends object> {
   readonly #container: DependencyContainer = container.createChildContainer()
-  readonly #making: string[] = []
+  readonly #names: string[] = []
   readonly #started: Lifecycle[] = []
 
   /**
-   * @param make factory, which may get other modules only until it returns. Cycles are therefore found at the start.
+   * Adds a module, which starts after all that were added before it.
+   *
+   * @param needs modules that `make` gets. They must have been added before, so no two modules need each other.
    */
-  provide<T>(token: Token<T>, make: (modules: KnownModules) => T): void {
-    this.#container.register(token, { useFactory: instanceCachingFactory(() => this.#make(token, make)) })
+  add<Name extends keyof All & string, Need extends keyof All & string>(
+    name: Name,
+    needs: readonly Need[],
+    make: (made: Pick<All, Need>) => All[Name],
+  ): void {
+    const later = needs.find(need => !this.#names.includes(need))
+    if (later !== undefined) throw new HoldfastError('INTERNAL_ERROR', `${name} needs ${later}, which is added later`)
+    this.#names.push(name)
+    this.#container.register(name, { useFactory: instanceCachingFactory(() => make(this.made(...needs))) })
   }
 
-  get<T>(token: Token<T>): T {
-    return this.#container.resolve(token)
+  /** Returns the named modules. Creates those that do not exist yet. */
+  made<Name extends keyof All & string>(...names: readonly Name[]): Pick<All, Name> {
+    return Object.fromEntries(names.map(name => [name, this.#container.resolve(name)])) as Pick<All, Name>
   }
 
-  async start(order: ReadonlyArray<Token<Lifecycle>>): Promise<void> {
-    for (const token of order) {
-      const module = this.get(token)
+  async start(): Promise<void> {
+    for (const name of this.#names) {
+      const module = this.#container.resolve<Lifecycle>(name)
       this.#started.push(module)
       await module.start?.()
     }
@@ -62,24 +64,5 @@ export class Modules {
   /** Returns the names of the work of started modules that runs or is due. */
   unsettled(): Promise<string[]> {
     return unsettled(this.#started)
-  }
-
-  #make<T>(token: Token<T>, make: (modules: KnownModules) => T): T {
-    const name = String(token)
-    if (this.#making.includes(name)) {
-      throw new HoldfastError('INTERNAL_ERROR', `modules need each other: ${[...this.#making, name].join(' > ')}`)
-    }
-    this.#making.push(name)
-    let isMade = false
-    const get = <U>(other: Token<U>): U => {
-      if (isMade) throw new HoldfastError('INTERNAL_ERROR', `${name} requests ${String(other)} after it was made`)
-      return this.get(other)
-    }
-    try {
-      return make({ get })
-    } finally {
-      isMade = true
-      this.#making.pop()
-    }
   }
 }

@@ -4,6 +4,7 @@ import type { CheckBackupOptions, CheckedBackup } from '../backup/check.ts'
 import type { RestoreBackupOptions, RestoreOutcome } from '../backup/restore.ts'
 import type { HoldfastError } from '../domain/errors.ts'
 import { loaders } from './loaders.ts'
+import { moduleLoaders } from './module-loaders.ts'
 import type { MoveCatalogueOptions, MovedCatalogue } from './move-catalogue.ts'
 import type { LostSecrets, ReplaceDataKeyOptions } from './replace-data-key.ts'
 
@@ -43,7 +44,7 @@ export async function restoreBackup(options: RestoreBackupOptions): Promise<Rest
  * @example await moveCatalogue({ dataDir: '/data', to: 'postgres://localhost/holdfast', catalogue: postgres })
  */
 export async function moveCatalogue(options: MoveCatalogueOptions): Promise<MovedCatalogue> {
-  return (await loaders.moveCatalogue()).movedCatalogue(options)
+  return (await moduleLoaders.moveCatalogue()).movedCatalogue(options)
 }
 
 /**
@@ -54,7 +55,7 @@ export async function moveCatalogue(options: MoveCatalogueOptions): Promise<Move
  * @example await replaceDataKey('/data', { forgetSecrets: true })
  */
 export async function replaceDataKey(dataDir: string, options: ReplaceDataKeyOptions = {}): Promise<LostSecrets> {
-  return (await loaders.replaceDataKey()).replacedDataKey(dataDir, options)
+  return (await moduleLoaders.replaceDataKey()).replacedDataKey(dataDir, options)
 }
 
 /**
@@ -64,7 +65,7 @@ export async function replaceDataKey(dataDir: string, options: ReplaceDataKeyOpt
  * @example for (const { message } of await startRefusals({ dataDir: '/data' })) console.log(message)
  */
 export async function startRefusals(options: EngineOptions): Promise<HoldfastError[]> {
-  return (await loaders.checkStart()).foundRefusals(options)
+  return (await moduleLoaders.checkStart()).foundRefusals(options)
 }
 
 /**
@@ -78,5 +79,5 @@ export async function startRefusals(options: EngineOptions): Promise<HoldfastErr
  * @example const { accounts, close } = await connectAccounts({ dataDir: '/data' })
  */
 export async function connectAccounts(options: ConnectOptions): Promise<ConnectedAccounts> {
-  return (await loaders.connectAccounts()).connectedAccounts(options)
+  return (await moduleLoaders.connectAccounts()).connectedAccounts(options)
 }

@@ -7,13 +7,10 @@ import { features } from '../features/feature-list.ts'
 import type { AuditSink } from '../http/audited-request.ts'
 import type { ApiDependencies } from '../http/pipeline.ts'
 import { DueLoad } from '../jobs/due-load.ts'
-import type { AccessModule } from './access-module.ts'
-import type { ClustersModule } from './clusters-module.ts'
 import { LaterModule } from './later-module.ts'
 import { ownAccountOf } from './own-account.ts'
-import type { PinsModule } from './pins-module.ts'
+import type { PinModules } from './pins-module.ts'
 import type { Setup } from './setup.ts'
-import type { StorageModule } from './storage-module.ts'
 import type { UndoModule } from './undo-module.ts'
 
 export type FeaturesModule = ReturnType<typeof makeFeatures>
@@ -28,13 +25,7 @@ export interface LoadedFeatures {
 
 type Running = ReturnType<LoadedFeature['make']>
 
-interface Below {
-  storage: StorageModule
-  access: AccessModule
-  clusters: ClustersModule
-  pins: PinsModule
-  undo: UndoModule
-}
+type Below = Pick<PinModules, 'storage' | 'access' | 'clusters' | 'pins'> & { undo: UndoModule }
 
 /** Creates the features, whose modules are loaded by the API, by a call, or when their work is due. */
 export function makeFeatures(setup: Setup, below: Below) {

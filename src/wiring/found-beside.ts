@@ -1,14 +1,13 @@
 import type { CID } from 'multiformats/cid'
 import type { BlockSource } from '../content/block-source.ts'
 import type { Possessor } from '../ledger/possessor.ts'
-import type { ClustersModule } from './clusters-module.ts'
-import type { NodesModule } from './nodes-module.ts'
+import type { BaseModules } from './base-modules.ts'
 
 /** Finds content on another node, or in a cluster on another system, unless this node knows it only for others. */
 export async function foundBeside(
   cid: CID,
   by: Possessor,
-  { nodes, clusters }: { nodes: NodesModule; clusters: ClustersModule },
+  { nodes, clusters }: Pick<BaseModules, 'nodes' | 'clusters'>,
 ): Promise<{ source: BlockSource } | null> {
   const found = (await nodes.member?.find(cid, by)) ?? null
   if (found !== null) return found

@@ -1,15 +1,13 @@
 import type { CID } from 'multiformats/cid'
 import { PAYING_ROOTS } from '../catalogue/egress.ts'
 import { MemoryBudget } from '../concurrency/capacity/memory-budget.ts'
-import type { PortAnswers } from '../concurrency/port-calls.ts'
-import { followRevisions, type RevisionLog } from '../content/revision-log.ts'
+import { followRevisions } from '../content/revision-log.ts'
 import type { Clock } from '../domain/clock.ts'
 import { isHoldfastError } from '../domain/errors.ts'
 import { featureAnswers, withFeatures } from '../features/gateway-list.ts'
 import { createGateway, gatewaySlots, openerOf } from '../gateway/gateway.ts'
 import { Egress } from '../gateway/policy/account-egress.ts'
 import { EgressCap, type PaidContent } from '../gateway/policy/egress-cap.ts'
-import type { Takedowns } from '../gateway/policy/takedowns.ts'
 import { ContentReader } from '../gateway/reader/content-reader.ts'
 import type { ApartGateway } from '../gateway/site/documents-apart.ts'
 import { type GatewayStatus, withReadiness } from '../gateway/site/readiness.ts'
@@ -18,43 +16,35 @@ import { behindProxies } from '../http/proxies.ts'
 import { identityOf } from '../ipld/cid.ts'
 import { Possessor, PUBLIC } from '../ledger/possessor.ts'
 import { OwnedContent } from '../pins/owned-content.ts'
-import type { AccessModule } from './access-module.ts'
-import type { ClustersModule } from './clusters-module.ts'
+import type { LaterModule } from './later-module.ts'
+import { loaders } from './loaders.ts'
 import { gatewayWithin, memoryShares } from './memory-shares.ts'
-import type { NetworkModule } from './network-module.ts'
-import type { NodesModule } from './nodes-module.ts'
-import type { PinsModule } from './pins-module.ts'
+import type { PinModules } from './pins-module.ts'
 import type { Setup } from './setup.ts'
 import type { SignInModule } from './sign-in-module.ts'
-import type { StorageModule } from './storage-module.ts'
+import type { TakedownsModule } from './takedowns-module.ts'
 
-export { featureAnswers }
-
-export type GatewayModule = ReturnType<typeof makeGateway>
+export type GatewayModule = Awaited<ReturnType<typeof makeGateway>>
 
 const INVALID = new Set<string>(['INVALID_API_KEY', 'account_disabled', 'IP_NOT_ALLOWED'])
 
-interface Below {
-  storage: StorageModule
-  access: AccessModule
-  clusters: ClustersModule
-  network: NetworkModule
-  nodes: NodesModule
-  pins: PinsModule
-  takedowns: Takedowns
-  revisions: RevisionLog
-  /** Begins the walks through roots that have become private. */
-  wakeWalks: () => void
+interface Below extends PinModules {
+  takedowns: LaterModule<TakedownsModule>
+  signIn: LaterModule<SignInModule>
   apart: ApartGateway
-  signIn: () => Promise<Pick<SignInModule, 'authenticator' | 'limits'>>
-  /** Answers to questions of features. */
-  answers: PortAnswers
 }
 
 /** Applies the same rules to the gateway and to the content reader for the host program. */
-export function makeGateway(setup: Setup, below: Below) {
+export async function makeGateway(setup: Setup, below: Below) {
   const { config, clock, logger, metrics, activity, memoryBytes } = setup
-  const { takedowns, revisions, apart } = below
+  const { takedowns, revisions, wake: wakeWalks } = await below.takedowns.load()
+  const network = below.network.node
+  const answers = await featureAnswers({
+    options: config.gateway,
+    datastore: below.storage.datastore,
+    network,
+    loadIdentity: loaders.peerIdentity,
+  })
   const shares = memoryShares(memoryBytes)
   const memory = MemoryBudget.of(shares.answers, clock)
   const options = gatewayWithin(shares, config)
@@ -75,7 +65,7 @@ export function makeGateway(setup: Setup, below: Below) {
   void followRevisions(follower.next, () => opener.decide())
   below.pins.visibility.announceBy(() => {
     revisions.publish()
-    below.wakeWalks()
+    wakeWalks()
     return revisions.settled()
   })
   const owned = new OwnedContent(below.storage.catalogue.records, below.storage.heldRoots, clock)
@@ -100,7 +90,7 @@ export function makeGateway(setup: Setup, below: Below) {
   const slots = gatewaySlots(options, clock, memory)
   const parts = { ...dependencies, metrics, opener, slots, egress: egress.tally, cap }
   // Only the handler on the API's origin, where clients send credentials.
-  const handler = createGateway({ ...parts, apart, ownerOf: ownerOf(below, clock) })
+  const handler = createGateway({ ...parts, apart: below.apart, ownerOf: ownerOf(below, clock) })
   const own = createGateway({ ...parts, options: { ...options, ownOrigin: true } })
   /** Returns the readiness for a load balancer that asks. */
   const readiness = (): GatewayStatus => {
@@ -110,7 +100,7 @@ export function makeGateway(setup: Setup, below: Below) {
   }
   const featured = withFeatures(withReadiness(own, readiness, config.gateway.host ?? null), {
     served: (cid, signal) => opener.served(cid, signal),
-    ask: async question => below.answers[question]?.(null as never, new AbortController().signal),
+    ask: async question => answers[question]?.(null as never, new AbortController().signal),
     slots,
     options,
     clock,
@@ -136,7 +126,7 @@ export function makeGateway(setup: Setup, below: Below) {
     /** Reads what trusted proxies say. All handlers share it, so it logs an unknown proxy once. */
     behind,
     ownGateway: behind(featured),
-    answers: below.answers,
+    answers,
     readiness,
   }
 }
@@ -150,7 +140,7 @@ function ownerOf({ access, signIn, storage }: Below, clock: Clock): OwnerOf {
     return places.some(({ owner }) => owner === by.owner)
   }
   return async (request, cid) => {
-    const { authenticator, limits } = await signIn()
+    const { authenticator, limits } = await signIn.load()
     const principal = await authenticator.authenticate(request).catch((error: unknown) => {
       if (isHoldfastError(error, 'INVALID_API_KEY')) limits.takeFailure(request.remoteAddress)
       return nobody(error)
@@ -168,7 +158,7 @@ function nobody(error: unknown): null {
 }
 
 /** Stays `ok` without the database, because this node's content needs none. */
-function gatewayStatus({ ending }: Setup, { shared, isStorageGone }: StorageModule): GatewayStatus {
+function gatewayStatus({ ending }: Setup, { shared, isStorageGone }: Below['storage']): GatewayStatus {
   if (ending.isAnnounced) return 'stopping'
   if (shared?.changes.health.problem === 'no-claim') return 'no-claim'
   return isStorageGone() ? 'no-storage' : 'ok'

@@ -1,6 +1,5 @@
 import { type Principal, SCOPES } from '../access/principal.ts'
 import type { Border } from '../api.ts'
-import type { Backups } from '../backup/backups.ts'
 import { Slots } from '../concurrency/slots/slots.ts'
 import { bindRoutes } from '../contract/contract-route.ts'
 import { RememberedAnswers } from '../contract/remembered-answers.ts'
@@ -11,18 +10,16 @@ import { VERSION } from '../domain/version.ts'
 import { withContentHosts } from '../gateway/site/subdomain.ts'
 import type { ApiHandler } from '../http/api-messages.ts'
 import { createApi } from '../http/pipeline.ts'
-import type { AccessModule } from './access-module.ts'
-import type { ClustersModule } from './clusters-module.ts'
+import type { BackupModule } from './backup-module.ts'
 import type { Lifecycle } from './container.ts'
-import type { LoadedFeatures } from './features-module.ts'
+import type { FeaturesModule } from './features-module.ts'
 import type { GatewayModule } from './gateway-module.ts'
+import type { LaterModule } from './later-module.ts'
+import { loaders } from './loaders.ts'
 import { memoryShares } from './memory-shares.ts'
-import type { NetworkModule } from './network-module.ts'
-import type { NodesModule } from './nodes-module.ts'
-import type { PinsModule } from './pins-module.ts'
+import type { PinModules } from './pins-module.ts'
 import type { Setup } from './setup.ts'
 import type { SignInModule } from './sign-in-module.ts'
-import type { StorageModule } from './storage-module.ts'
 import type { UndoModule } from './undo-module.ts'
 import type { UpkeepModule } from './upkeep-module.ts'
 import type { UpkeepWorkModule } from './upkeep-work-module.ts'
@@ -31,49 +28,45 @@ const NO_LIMITS = { take: () => null, takeFailure: () => undefined }
 const MOST_WAITING_UPLOADS = 1_024
 const UPLOAD_WAIT_MS = 15_000
 
-interface Below {
-  storage: StorageModule
-  access: AccessModule
-  signIn: SignInModule
-  clusters: ClustersModule
-  network: NetworkModule
-  nodes: NodesModule
-  pins: PinsModule
+interface Below extends PinModules {
   undo: UndoModule
   upkeep: UpkeepModule
-  upkeepWork: UpkeepWorkModule
-  backups: Backups
-  gateway: GatewayModule
-  features: LoadedFeatures
+  features: FeaturesModule
+  signIn: LaterModule<SignInModule>
+  gateway: LaterModule<GatewayModule>
+  upkeepWork: LaterModule<UpkeepWorkModule>
+  backup: LaterModule<BackupModule>
 }
 
 /** `ownersApi` treats every request as one of the owner. */
 export type HttpModule = Pick<Border, 'api'> & { ownersApi: ApiHandler } & Lifecycle
 
-export function makeHttp(setup: Setup, below: Below): HttpModule {
+export async function makeHttp(setup: Setup, below: Below): Promise<HttpModule> {
+  await Promise.all([below.pins.loadAll(), loaders.httpClient()])
+  const [features, gateway] = [await below.features.load(), await below.gateway.load()]
   const { host = null } = setup.config.gateway
   const { clock, logger, metrics } = setup
   const { member } = below.nodes
   const { scopes } = below.access
-  const { authenticator, limits } = below.signIn
+  const { authenticator, limits } = await below.signIn.load()
   const parts = {
-    routes: bindRoutes(routeTable(below.features.added).groups, servicesOf(setup, below)),
+    routes: bindRoutes(routeTable(features.added).groups, await servicesOf(setup, below, gateway)),
     authorization: scopes,
     logger,
     metrics,
     clock,
-    errorAt: below.features.errorAt,
+    errorAt: features.errorAt,
   }
   const api = createApi({
     ...parts,
     authentication: authenticator,
     limits,
-    audit: below.features.audit,
+    audit: features.audit,
     otherNodes: member?.forwarding(() => uploadSlots(setup)) ?? null,
   })
   const principal = ownerInProcess(below.access.plans.get('unlimited'))
   const ownersApi = createApi({ ...parts, authentication: { authenticate: async () => principal }, limits: NO_LIMITS })
-  const fromClients = below.gateway.behind(withContentHosts(api, below.gateway.handler, host))
+  const fromClients = gateway.behind(withContentHosts(api, gateway.handler, host))
   return { api: member?.receiving(api, fromClients) ?? fromClients, ownersApi }
 }
 
@@ -87,10 +80,15 @@ function ownerInProcess(plan: Plan): Principal {
   }
 }
 
-function servicesOf(setup: Setup, { access, signIn, pins, upkeep, ...below }: Below): Services {
+async function servicesOf(
+  setup: Setup,
+  { access, pins, upkeep, ...below }: Below,
+  { takedowns, egress }: GatewayModule,
+): Promise<Services> {
+  const { verifier, reconciler } = await below.upkeepWork.load()
   return {
     ...access,
-    ...signIn,
+    ...(await below.signIn.load()),
     ...upkeep,
     pins: pins.service,
     uploadSlots: uploadSlots(setup),
@@ -108,11 +106,11 @@ function servicesOf(setup: Setup, { access, signIn, pins, upkeep, ...below }: Be
       probed: isReady => setup.probes.answered('api', isReady),
     },
     collect: below.undo.collect,
-    verifier: below.upkeepWork.verifier,
-    reconciler: below.upkeepWork.reconciler,
-    backups: below.backups,
-    takedowns: below.gateway.takedowns,
-    egress: below.gateway.egress,
+    verifier,
+    reconciler,
+    backups: (await below.backup.load()).backups,
+    takedowns,
+    egress,
     fleet: below.storage.shared?.fleet?.nodes ?? null,
     enableVisibility: async () => below.storage.shared?.enableVisibility(),
     version: VERSION,
@@ -131,7 +129,7 @@ function uploadSlots({ config: { uploads }, clock }: Setup): Slots {
   return new Slots(bounds, clock)
 }
 
-function nodeStatus({ ending }: Setup, { isBroken, reserves, shared, storageProblem }: StorageModule): NodeStatus {
+function nodeStatus({ ending }: Setup, { isBroken, reserves, shared, storageProblem }: Below['storage']): NodeStatus {
   if (isBroken()) return 'failed'
   if (ending.isAnnounced) return 'stopping'
   const problem = shared?.changes.health.problem ?? null

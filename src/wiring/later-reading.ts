@@ -1,5 +1,5 @@
 import type { SharedReading } from '../gateway/source/shared-reading.ts'
-import { loaders } from './loaders.ts'
+import { moduleLoaders } from './module-loaders.ts'
 import { databaseOf, type Reading, type ReadingMeans } from './open-reading.ts'
 
 /**
@@ -10,7 +10,7 @@ import { databaseOf, type Reading, type ReadingMeans } from './open-reading.ts'
  */
 export function openReading(reading: Pick<SharedReading, 'data' | 'port'>, means: ReadingMeans = {}): Reading {
   const database = databaseOf(reading)
-  const opening = loaders.reading().then(({ readingIn }) => readingIn(reading, means, database))
+  const opening = moduleLoaders.reading().then(({ readingIn }) => readingIn(reading, means, database))
   // Each request reports a failed load. Without requests, nobody needs to know.
   opening.catch(() => undefined)
   return {

@@ -1,25 +1,24 @@
 import { pooledHash } from '../content/pooled-hash.ts'
-import type { Connection, NetworkNode, NetworkOptions } from '../network/network-node.ts'
+import type { Connection, NetworkNode } from '../network/network-node.ts'
 import type { ServedBlocks } from '../network/served-blocks.ts'
 import type { ClustersModule } from './clusters-module.ts'
 import type { LaterModule } from './later-module.ts'
+import { loaders } from './loaders.ts'
 import type { Setup } from './setup.ts'
 import type { StorageModule } from './storage-module.ts'
 import type { TakedownsModule } from './takedowns-module.ts'
 
 export type NetworkModule = ReturnType<typeof makeNetwork>
 
-/**
- * Creates the module with `node` as null, until the network has started.
- * @param load loads the large packages of the network, which an engine without a network never needs
- */
-export function makeNetwork(
-  { config, clock, logger }: Setup,
-  { datastore, threads }: StorageModule,
-  { reachableAt }: ClustersModule,
-  takedowns: LaterModule<TakedownsModule>,
-  load: () => Promise<{ startNetwork: (options: NetworkOptions) => Promise<NetworkNode> }>,
-) {
+interface Below {
+  storage: StorageModule
+  clusters: ClustersModule
+  takedowns: LaterModule<TakedownsModule>
+}
+
+/** Creates the module with `node` as null, until the network has started. */
+export function makeNetwork({ config, clock, logger }: Setup, { storage, clusters, takedowns }: Below) {
+  const { datastore, threads } = storage
   let node: NetworkNode | null = null
   let blocks: ServedBlocks | null = null
   return {
@@ -43,13 +42,14 @@ export function makeNetwork(
       // Load the takedowns first. Otherwise a peer could receive a block that is taken down.
       const served = (await takedowns.load()).peerBlocks
       const hash = pooledHash(threads)
-      const { startNetwork } = await load()
+      // Large packages, which an engine without a network never needs.
+      const { startNetwork } = await loaders.network()
       const gatewayUrl = config.gateway.publicUrl
       const parts = { config: config.network, gatewayUrl, blocks: served, datastore, clock, logger, hash }
       const started = await startNetwork(parts)
       blocks = served
       node = started
-      reachableAt(() => started.addresses())
+      clusters.reachableAt(() => started.addresses())
     },
     stop: async (): Promise<void> => node?.stop(),
   }

@@ -7,25 +7,24 @@ import { Possessor, PUBLIC } from '../ledger/possessor.ts'
 import type { CopyRunner } from '../upkeep/copy-runner.ts'
 import { LostNodes } from '../upkeep/lost-nodes.ts'
 import { Offering } from '../upkeep/offering.ts'
-import type { ClustersModule } from './clusters-module.ts'
-import type { NetworkModule } from './network-module.ts'
-import type { NodesModule } from './nodes-module.ts'
-import type { PinsModule } from './pins-module.ts'
+import type { Lifecycle } from './container.ts'
+import type { FeaturesModule } from './features-module.ts'
+import type { LaterModule } from './later-module.ts'
+import { loaders } from './loaders.ts'
+import type { PinModules } from './pins-module.ts'
 import type { Setup } from './setup.ts'
-import type { StorageModule } from './storage-module.ts'
+import type { TakedownsModule } from './takedowns-module.ts'
 
-interface Below {
-  storage: StorageModule
-  clusters: ClustersModule
-  nodes: NodesModule
-  network: NetworkModule
-  wakeFeatures: () => void
-  revisions: Pick<FleetRevisions, 'catchUp' | 'publish'> | null
-  loadCopyRunner: () => Promise<{ CopyRunner: typeof CopyRunner }>
-  pins: Pick<PinsModule, 'scheduler' | 'wakePlacements' | 'publishChanges' | 'backendOf' | 'deletion'>
+interface Below extends PinModules {
+  features: FeaturesModule
+  revisions: FleetRevisions | null
 }
 
-export function makeNodeWork(setup: Setup, below: Below) {
+export async function makeNodeWork(
+  setup: Setup,
+  { takedowns, ...made }: Omit<Below, 'revisions'> & { takedowns: LaterModule<TakedownsModule> },
+): Promise<Lifecycle> {
+  const below = { ...made, revisions: (await takedowns.load()).fleet }
   const { shared } = below.storage
   const { member } = below.nodes
   const own = [followedWork, offeringOf, lostNodesOf].flatMap(make => make(setup, below) ?? [])
@@ -40,7 +39,7 @@ export function makeNodeWork(setup: Setup, below: Below) {
       shared.changes.notices(name => {
         if (name !== null && name !== shared.node.name) return
         follow()
-        below.wakeFeatures()
+        below.features.wake()
       })
       if (member === null) follow()
       else await member.start(follow, copying?.look)
@@ -114,7 +113,7 @@ interface Work extends Settling {
 /** Loads the work on copies when a cluster wants some, or a node retires. */
 function copyingOf(
   { clock, logger, config }: Setup,
-  { storage, clusters: { registry, embeddedOf }, nodes: { member }, loadCopyRunner }: Below,
+  { storage, clusters: { registry, embeddedOf }, nodes: { member } }: Below,
 ): (Work & { look: () => void }) | null {
   if (member === null) return null
   let runner: CopyRunner | null = null
@@ -125,7 +124,7 @@ function copyingOf(
   const begin = async (): Promise<void> => {
     const copies = runner === null ? await storage.copies() : null
     if (copies === null) return runner?.wake()
-    const { CopyRunner: Runner } = await loadCopyRunner()
+    const { CopyRunner: Runner } = await loaders.copyRunner()
     runner = new Runner({
       copies,
       homeOf,
@@ -157,7 +156,7 @@ function copyingOf(
 }
 
 /** Returns the backend for the content of a cluster, which no node may keep; null for an absent directory. */
-function homeOf(registry: ClustersModule['registry'], clusterId: string): number | null {
+function homeOf(registry: Below['clusters']['registry'], clusterId: string): number | null {
   return registry.homes.get(clusterId) ?? (registry.absent.includes(clusterId) ? null : DEFAULT_BACKEND_ID)
 }
 

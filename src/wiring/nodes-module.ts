@@ -10,9 +10,9 @@ export type NodesModule = ReturnType<typeof makeNodes>
 /** Joins the fleet of nodes. `member` is null for a single node. */
 export function makeNodes(
   { config, clock }: Setup,
-  { shared, fleetSystem, sealing, catalogue, soundHolds }: StorageModule,
-  { registry, live, peersOf }: ClustersModule,
+  { storage, clusters: { registry, live, peersOf } }: { storage: StorageModule; clusters: ClustersModule },
 ): { member: FleetMember | null } {
+  const { shared, fleetSystem, sealing, catalogue, soundHolds } = storage
   const { fleet = null } = shared ?? {}
   if (shared === null || fleet === null || fleetSystem === null || config.node === undefined) return { member: null }
   const { nodes, run } = fleet

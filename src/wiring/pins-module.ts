@@ -5,7 +5,6 @@ import { CheckedSource, FirstSource } from '../content/block-source.ts'
 import type { OwnedDag } from '../ledger/whole-dag.ts'
 import type { Announcer } from '../pins/announcer.ts'
 import { DeletionStop } from '../pins/deletion-stop.ts'
-import type { attemptMaker } from '../pins/fetch/fetch-attempt.ts'
 import { FetchScheduler } from '../pins/fetch/fetch-scheduler.ts'
 import { NetworkPinner } from '../pins/fetch/network-pinner.ts'
 import type { NodeFetcher } from '../pins/fetch/node-fetcher.ts'
@@ -25,54 +24,33 @@ import type { CarImporter } from '../pins/upload/car-importer.ts'
 import { UploadStaging } from '../pins/upload/upload-staging.ts'
 import { Uploader } from '../pins/upload/uploader.ts'
 import { VisibilityChanges } from '../pins/visibility-changes.ts'
-import type { AccessModule } from './access-module.ts'
-import { type AnnouncerLoader, announcerOf } from './announcer-parts.ts'
-import type { ClustersModule } from './clusters-module.ts'
+import { announcerOf } from './announcer-parts.ts'
+import type { BaseModules } from './base-modules.ts'
 import type { Lifecycle } from './container.ts'
-import type { ContentModule } from './content-module.ts'
 import { foundBeside } from './found-beside.ts'
 import { LaterModule } from './later-module.ts'
+import { loaders } from './loaders.ts'
 import { memoryShares } from './memory-shares.ts'
-import type { NetworkModule } from './network-module.ts'
-import type { NodesModule } from './nodes-module.ts'
 import { ownAccountOf } from './own-account.ts'
 import type { Setup } from './setup.ts'
 import { copiedOf, shownPlaces } from './shown-copies.ts'
-import type { StorageModule } from './storage-module.ts'
 
 /** Maximum number of concurrent block requests for one DAG. */
 const BLOCKS_AT_ONCE = 32
 
 export type PinsModule = ReturnType<typeof makePins>
 
-interface Below {
-  storage: StorageModule
-  access: AccessModule
-  content: ContentModule
-  clusters: ClustersModule
-  network: NetworkModule
-  nodes: NodesModule
+export interface PinModules extends BaseModules {
+  pins: PinsModule
 }
 
-/** Loads the code that only some nodes or some calls need. */
-interface Loaders {
-  pinList: () => Promise<{ PinList: typeof PinList }>
-  searchRoom: () => Promise<{ SearchRoom: typeof SearchRoom }>
-  carImporter: () => Promise<{ CarImporter: typeof CarImporter }>
-  placementRunner: () => Promise<{ PlacementRunner: typeof PlacementRunner }>
-  announcer: AnnouncerLoader
-  fetchAttempt: () => Promise<{ attemptMaker: typeof attemptMaker }>
-  nodeFetcher: () => Promise<{ NodeFetcher: typeof NodeFetcher }>
-}
-
-type Shared = Below & {
-  load: Loaders
+interface Shared extends BaseModules {
   changes: PinChanges
   deletion: DeletionStop
   publishChanges: (made: readonly StatusChange[]) => void
 }
 
-export function makePins(setup: Setup, below: Below, load: Loaders) {
+export function makePins(setup: Setup, below: BaseModules) {
   const { clock, logger, events, activity } = setup
   const { storage, network } = below
   const { records, bulk } = storage.catalogue
@@ -86,7 +64,7 @@ export function makePins(setup: Setup, below: Below, load: Loaders) {
     isSetBack: async () => storage.shared?.past.problem != null && (await storage.offers?.pending()) != null,
     logger,
   })
-  const shared = { ...below, load, changes, deletion, publishChanges }
+  const shared = { ...below, changes, deletion, publishChanges }
   let placements: PlacementRunner | null = null
   const wakePlacements = (): void => placements?.wake()
   const scheduler = fetchScheduler(setup, shared, wakePlacements)
@@ -140,11 +118,11 @@ export function makePins(setup: Setup, below: Below, load: Loaders) {
         changes.wakes(placements)
         placements.wake()
       }
-      announcer = await announcerOf(setup, { ...shared, visibility, load: load.announcer })
+      announcer = await announcerOf(setup, { ...shared, visibility })
       await announcer?.start()
       const { member } = below.nodes
       const fetcher = member === null ? node : await nodeFetcher(shared)
-      if (fetcher !== null) await scheduler.start(fetcher, (await load.fetchAttempt()).attemptMaker)
+      if (fetcher !== null) await scheduler.start(fetcher, (await loaders.fetchAttempt()).attemptMaker)
     },
     unsettled: () => unsettled([scheduler, placements, accountRemoval, sweeper]),
     stop: async (): Promise<void> => {
@@ -160,12 +138,12 @@ export function makePins(setup: Setup, below: Below, load: Loaders) {
 }
 
 async function nodeFetcher(shared: Shared): Promise<NodeFetcher> {
-  const { NodeFetcher } = await shared.load.nodeFetcher()
+  const { NodeFetcher } = await loaders.nodeFetcher()
   return new NodeFetcher(shared.network.node, (cid, by) => foundBeside(cid, by, shared))
 }
 
 function pinMakers({ clock, config, memoryBytes }: Setup, shared: Shared, scheduler: FetchScheduler) {
-  const { storage, access, clusters, network, nodes, changes, deletion, load } = shared
+  const { storage, access, clusters, network, nodes, changes, deletion } = shared
   const { catalogue, heldRoots: held } = storage
   const { records, fetches } = catalogue
   const { registry } = clusters
@@ -200,7 +178,7 @@ function pinMakers({ clock, config, memoryBytes }: Setup, shared: Shared, schedu
   const backendOf = (clusterId: string): number | null =>
     registry.nodeOf(clusterId) !== null || registry.absent.includes(clusterId) ? null : registry.backendOf(clusterId).id
   const lists = new LaterModule<{ lists: PinList; room: SearchRoom } & Lifecycle>(async () => {
-    const [{ PinList }, { SearchRoom }] = await Promise.all([load.pinList(), load.searchRoom()])
+    const [{ PinList }, { SearchRoom }] = await Promise.all([loaders.pinList(), loaders.searchRoom()])
     const room = new SearchRoom(memoryShares(memoryBytes).searches, clock)
     return { lists: new PinList({ targets, catalogue, clock, room }), room }
   })
@@ -210,7 +188,7 @@ function pinMakers({ clock, config, memoryBytes }: Setup, shared: Shared, schedu
     timelock,
     uploader: new Uploader({ clusters: registry, commit, staging, importRoots: storage.importRoots }),
     carImporter: new LaterModule<{ importer: CarImporter } & Lifecycle>(async () => {
-      const { CarImporter } = await load.carImporter()
+      const { CarImporter } = await loaders.carImporter()
       const bounds = { maxBlocks, maxDepth }
       return {
         importer: new CarImporter({
@@ -278,7 +256,7 @@ function fetchScheduler(
 
 async function placementRunner(
   { clock, logger }: Setup,
-  { storage, clusters, publishChanges, load }: Shared,
+  { storage, clusters, publishChanges }: Shared,
 ): Promise<PlacementRunner> {
   const parts = {
     backends: clusters.remote,
@@ -295,6 +273,6 @@ async function placementRunner(
     clock,
     onChanges: publishChanges,
   }
-  const { PlacementRunner } = await load.placementRunner()
+  const { PlacementRunner } = await loaders.placementRunner()
   return new PlacementRunner(parts, logger)
 }

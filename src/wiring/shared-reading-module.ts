@@ -10,26 +10,20 @@ import { answersFrom, ownMemory } from '../gateway/source/asked-content.ts'
 import { NetworkContent } from '../gateway/source/network-content.ts'
 import type { ReadingData, SharedReading } from '../gateway/source/shared-reading.ts'
 import { cidOfText } from '../ipld/cid.ts'
-import type { ClustersModule } from './clusters-module.ts'
-import type { ContentModule } from './content-module.ts'
+import type { BaseModules } from './base-modules.ts'
 import type { GatewayModule } from './gateway-module.ts'
-import type { NetworkModule } from './network-module.ts'
-import type { NodesModule } from './nodes-module.ts'
+import type { LaterModule } from './later-module.ts'
 import type { Setup } from './setup.ts'
-import type { StorageModule } from './storage-module.ts'
 
-export type SharedReadingModule = ReturnType<typeof makeSharedReading>
+export type SharedReadingModule = Awaited<ReturnType<typeof makeSharedReading>>
 
-interface Below {
-  nodes: NodesModule
-  storage: StorageModule
-  content: ContentModule
-  clusters: ClustersModule
-  network: NetworkModule
-  gateway: GatewayModule
-}
+type Below = BaseModules & { gateway: GatewayModule }
 
-export function makeSharedReading(setup: Setup, below: Below) {
+export async function makeSharedReading(
+  setup: Setup,
+  { gateway, ...base }: BaseModules & { gateway: LaterModule<GatewayModule> },
+) {
+  const below = { ...base, gateway: await gateway.load() }
   const shares = new Set<() => void>()
   const free = Array.from({ length: MOST_HOLDERS - 1 }, (_, index) => index + 1)
   const share = (): SharedReading => {

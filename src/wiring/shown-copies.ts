@@ -2,21 +2,17 @@ import type { PlaceState } from '../catalogue/copies.ts'
 import type { BackendStatus } from '../clusters/cluster-backend.ts'
 import type { OwnedDag } from '../ledger/whole-dag.ts'
 import type { PinCommitParts } from '../pins/pin-commit.ts'
-import type { ClustersModule } from './clusters-module.ts'
-import type { NodesModule } from './nodes-module.ts'
-import type { StorageModule } from './storage-module.ts'
-
-interface Below {
-  storage: Pick<StorageModule, 'copies'>
-  clusters: Pick<ClustersModule, 'registry'>
-  nodes: NodesModule
-}
+import type { BaseModules } from './base-modules.ts'
 
 /**
  * Announces new records to the nodes that should copy them. After a commit, an error must not fail the request. Returns
  * null for a node without a fleet.
  */
-export function copiedOf({ storage, nodes: { member }, clusters: { registry } }: Below): PinCommitParts['copied'] {
+export function copiedOf({
+  storage,
+  nodes: { member },
+  clusters: { registry },
+}: BaseModules): PinCommitParts['copied'] {
   if (member === null) return null
   return async record => {
     const wanted = registry.copiesOf(record.clusterId)
@@ -32,14 +28,14 @@ export function copiedOf({ storage, nodes: { member }, clusters: { registry } }:
 
 /** Returns the nodes of content, as answers show them. Null if copies are off, or while the database does not answer. */
 export async function shownPlaces(
-  storage: Below['storage'],
+  storage: BaseModules['storage'],
   dag: OwnedDag,
 ): Promise<BackendStatus['allocations'] | null> {
   const places = await placesOf(storage, dag)
   return places?.map(shownPlace) ?? null
 }
 
-async function placesOf({ copies }: Below['storage'], dag: OwnedDag): Promise<PlaceState[] | null> {
+async function placesOf({ copies }: BaseModules['storage'], dag: OwnedDag): Promise<PlaceState[] | null> {
   const found = copies().then(known => known?.placesOf(dag))
   return (await found.catch(() => null)) ?? null
 }

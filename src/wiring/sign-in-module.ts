@@ -13,14 +13,16 @@ import { LoginChallenges, MemoryChallenges } from '../access/sign-in/login-chall
 import { LoginService } from '../access/sign-in/login-service.ts'
 import { Proofs } from '../access/sign-in/proofs.ts'
 import { ProviderLogins } from '../access/sign-in/provider-logins.ts'
-import type { AccessModule } from './access-module.ts'
+import type { BaseModules } from './base-modules.ts'
 import type { Setup } from './setup.ts'
-import type { StorageModule } from './storage-module.ts'
 
 export type SignInModule = ReturnType<typeof makeSignIn>
 
 /** Creates the services that decide who sends a request, and how often it may. */
-export function makeSignIn({ clock, logger, config }: Setup, storage: StorageModule, access: AccessModule) {
+export function makeSignIn(
+  { clock, logger, config }: Setup,
+  { storage, access }: Pick<BaseModules, 'storage' | 'access'>,
+) {
   const { accounts: store, identities, keys, sessions: sessionStore } = storage.catalogue
   const { signIn, providerSignIn, sealing } = storage
   const { attempts, accounts, plans, cache, hasher, secondFactor } = access

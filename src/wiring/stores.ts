@@ -31,8 +31,8 @@ import { Checkpoints } from '../storage/checkpoints.ts'
 import { openDataKey } from '../storage/data-key.ts'
 import { Database } from '../storage/database.ts'
 import { LogSync } from '../storage/log-sync.ts'
+import { loaders } from './loaders.ts'
 import { memoryShares } from './memory-shares.ts'
-import type { openSharedCatalogue } from './open-shared-catalogue.ts'
 import { openSignIn } from './open-sign-in.ts'
 import type { Setup } from './setup.ts'
 import { checkCatalogue } from './used-catalogue.ts'
@@ -62,24 +62,22 @@ export interface Stores {
   close(): Promise<void>
 }
 
-type Loaded = { sharedCatalogue: () => Promise<{ openSharedCatalogue: typeof openSharedCatalogue }> }
-
 /**
  * Opens all files and databases. On failure, everything is closed again.
  * @throws HoldfastError `DATA_DIR_IN_USE`, `DATA_DIR_UNUSABLE`, `DATA_DIR_NEWER`, `CONFIG_INVALID`
  */
-export async function openStores(setup: Setup, loaded: Loaded): Promise<Stores> {
+export async function openStores(setup: Setup): Promise<Stores> {
   try {
-    return await openAll(setup, loaded)
+    return await openAll(setup)
   } catch (error) {
     // Opening the databases needs free space, and so does deleting content.
     if (!isDiskFull(error) || !(await giveUpBallast(nodeFileSystem, setup.dataDir))) throw error
     setup.logger.warn({}, 'the disk is full: deleted the ballast file')
-    return openAll(setup, loaded)
+    return openAll(setup)
   }
 }
 
-async function openAll(setup: Setup, loaded: Loaded): Promise<Stores> {
+async function openAll(setup: Setup): Promise<Stores> {
   const { dataDir, ownClusters: clusters, config, fileSystem, logger, memoryBytes } = setup
   const closers: Array<() => Promise<void> | void> = []
   const close = async (): Promise<void> => {
@@ -98,7 +96,7 @@ async function openAll(setup: Setup, loaded: Loaded): Promise<Stores> {
     directoryMemory.limitTo(shares.names)
     closers.push(() => database.close())
     checkCatalogue(database, setup.catalogueDatabase)
-    const shared = await openShared(setup, database, loaded)
+    const shared = await openShared(setup, database)
     if (shared !== null) closers.push(() => shared.close())
     const fleetSystem = shared?.fleet ? await loadFleet(shared.fleet) : null
     const checkpoints = new Checkpoints(join(dataDir, DATABASE))
@@ -155,9 +153,9 @@ async function openAll(setup: Setup, loaded: Loaded): Promise<Stores> {
   }
 }
 
-async function openShared(setup: Setup, database: Database, loaded: Loaded): Promise<SharedCatalogue | null> {
+async function openShared(setup: Setup, database: Database): Promise<SharedCatalogue | null> {
   if (setup.catalogueDatabase === null) return null
-  const opening = await loaded.sharedCatalogue()
+  const opening = await loaders.sharedCatalogue()
   return opening.openSharedCatalogue(setup, database, setup.catalogueDatabase)
 }
 

@@ -19,9 +19,9 @@ export type TakedownsModule = ReturnType<typeof makeTakedowns>
 /** Creates the module. Nothing may serve content before it has started. */
 export function makeTakedowns(
   { dataDir, config, clock, logger, fileSystem = nodeFileSystem }: Setup,
-  { database, blocks, writes, shared, work }: StorageModule,
-  { live, registry }: ClustersModule,
+  { storage, clusters: { live, registry } }: { storage: StorageModule; clusters: ClustersModule },
 ) {
+  const { database, blocks, writes, shared, work } = storage
   const walks = new ReachWalks(database, writes)
   const walker = new ReachWalker(walks, id => registry.readerOf(id))
   const table = new WithheldLedger(database, blocks, writes)

@@ -5,28 +5,15 @@ import type { ChangeSteps } from '../pins/removal/change-attempt.ts'
 import { DiskRoom } from '../pins/removal/disk-room.ts'
 import { endedEarly } from '../pins/removal/ended-early.ts'
 import { KeptBounds } from '../pins/removal/kept-bounds.ts'
-import type { AccessModule } from './access-module.ts'
-import type { ContentModule } from './content-module.ts'
-import type { PinsModule } from './pins-module.ts'
+import type { PinModules } from './pins-module.ts'
 import type { Setup } from './setup.ts'
-import type { StorageModule } from './storage-module.ts'
 
 export type UndoModule = ReturnType<typeof makeUndo>
 
 /** Creates what carries on changes of many records, and ends their undo periods. */
 export function makeUndo(
   setup: Setup,
-  {
-    storage,
-    access,
-    content,
-    pins,
-  }: {
-    storage: StorageModule
-    access: AccessModule
-    content: ContentModule
-    pins: PinsModule
-  },
+  { storage, access, content, pins }: Pick<PinModules, 'storage' | 'access' | 'content' | 'pins'>,
 ) {
   const { clock, logger } = setup
   const { bulk, accounts: stored } = storage.catalogue

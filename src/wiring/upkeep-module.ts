@@ -1,21 +1,14 @@
 import { Statistics } from '../pins/lists/statistics.ts'
 import { DueVerification } from '../upkeep/due-verification.ts'
 import type { BackupModule } from './backup-module.ts'
-import type { ClustersModule } from './clusters-module.ts'
 import type { LaterModule } from './later-module.ts'
-import type { NetworkModule } from './network-module.ts'
-import type { PinsModule } from './pins-module.ts'
+import type { PinModules } from './pins-module.ts'
 import type { Setup } from './setup.ts'
-import type { StorageModule } from './storage-module.ts'
 import type { UpkeepWorkModule } from './upkeep-work-module.ts'
 
 export type UpkeepModule = ReturnType<typeof makeUpkeep>
 
-interface Below {
-  storage: StorageModule
-  clusters: ClustersModule
-  network: NetworkModule
-  pins: PinsModule
+interface Below extends PinModules {
   upkeepWork: LaterModule<UpkeepWorkModule>
   backup: LaterModule<BackupModule>
 }

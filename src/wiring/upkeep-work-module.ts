@@ -16,29 +16,15 @@ import { LostBlocks } from '../upkeep/lost-blocks.ts'
 import { checkOffered } from '../upkeep/offering.ts'
 import { Reconciler, type ReconcilerParts } from '../upkeep/reconciler.ts'
 import { ScheduledVerification, verificationOptions } from '../upkeep/scheduled-verification.ts'
-import type { ClustersModule } from './clusters-module.ts'
-import type { ContentModule } from './content-module.ts'
-import type { NetworkModule } from './network-module.ts'
-import type { NodesModule } from './nodes-module.ts'
-import type { PinsModule } from './pins-module.ts'
+import type { PinModules } from './pins-module.ts'
 import type { Setup } from './setup.ts'
-import type { StorageModule } from './storage-module.ts'
 
 const HOUR_MS = 3_600_000
 
 export type UpkeepWorkModule = ReturnType<typeof makeUpkeepWork>
 
-interface Below {
-  storage: StorageModule
-  content: ContentModule
-  clusters: ClustersModule
-  network: NetworkModule
-  nodes: NodesModule
-  pins: PinsModule
-}
-
 /** Checks and repairs of what the node keeps: by schedule, or by a call. */
-export function makeUpkeepWork(setup: Setup, below: Below) {
+export function makeUpkeepWork(setup: Setup, below: PinModules) {
   const { clock, logger, longRuns, config } = setup
   const { blocks, blockFiles, ledger, catalogue, verification: table } = below.storage
   const { blockStores: stores } = below.content
@@ -113,7 +99,7 @@ export function makeUpkeepWork(setup: Setup, below: Below) {
 /** Creates one scheduled check for each external backend. */
 function clusterChecks(
   { config, clock, logger }: Setup,
-  { storage }: Below,
+  { storage }: PinModules,
   { clusters, onChanges }: { clusters: ReconcilerParts['clusters']; onChanges: ClusterSurveyParts['onChanges'] },
 ): ClusterChecks {
   const { remotes, ownBackends, blockFiles, clusterChecks: progress, shared } = storage
@@ -134,7 +120,10 @@ function clusterChecks(
   return new ClusterChecks({ progress, survey, clock, logger }, checked)
 }
 
-function surveyedClusters({ clock, config }: Setup, { storage, clusters, pins }: Below): ReconcilerParts['clusters'] {
+function surveyedClusters(
+  { clock, config }: Setup,
+  { storage, clusters, pins }: PinModules,
+): ReconcilerParts['clusters'] {
   const backends = new Map<number, SurveyedBackend>()
   for (const [cluster, { reader }] of storage.remotes) {
     const id = storage.ownBackends.get(cluster)

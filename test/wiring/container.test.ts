@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { Modules, token } from '../../src/wiring/container.ts'
+import { Modules } from '../../src/wiring/container.ts'
 
 function recorded(told: string[], name: string, fails = false) {
   return {
@@ -13,21 +13,19 @@ function recorded(told: string[], name: string, fails = false) {
   }
 }
 
+type Recorded = ReturnType<typeof recorded>
+
 function three(told: string[], failing?: string) {
-  const modules = new Modules()
-  const order = ['a', 'b', 'c'].map(name => {
-    const made = token<ReturnType<typeof recorded>>(name)
-    modules.provide(made, () => recorded(told, name, name === failing))
-    return made
-  })
-  return { modules, order }
+  const modules = new Modules<Record<string, Pick<Recorded, 'stop'>>>()
+  for (const name of ['a', 'b', 'c']) modules.add(name, [], () => recorded(told, name, name === failing))
+  return modules
 }
 
 describe('the modules of an engine', () => {
   test('start in order and stop in reverse order', async () => {
     const told: string[] = []
-    const { modules, order } = three(told)
-    await modules.start(order)
+    const modules = three(told)
+    await modules.start()
     await modules.stop()
     await modules.stop()
     expect(told).toEqual(['start a', 'start b', 'start c', 'stop c', 'stop b', 'stop a'])
@@ -35,38 +33,30 @@ describe('the modules of an engine', () => {
 
   test('are stopped only if they were started', async () => {
     const told: string[] = []
-    const { modules, order } = three(told, 'b')
-    await expect(modules.start(order)).rejects.toThrow('b cannot start')
+    const modules = three(told, 'b')
+    await expect(modules.start()).rejects.toThrow('b cannot start')
     await modules.stop()
     expect(told).toEqual(['start a', 'start b', 'stop b', 'stop a'])
   })
 
   test('are all stopped, even if one fails to stop', async () => {
     const told: string[] = []
-    const { modules, order } = three(told)
-    const broken = token<{ stop(): Promise<void> }>('broken')
-    modules.provide(broken, () => ({ stop: () => Promise.reject(new Error('broken cannot stop')) }))
-    await modules.start([...order, broken])
+    const modules = three(told)
+    modules.add('broken', [], () => ({ stop: () => Promise.reject(new Error('broken cannot stop')) }))
+    await modules.start()
     await expect(modules.stop()).rejects.toThrow('broken cannot stop')
     expect(told.slice(3)).toEqual(['stop c', 'stop b', 'stop a'])
   })
 
-  test('are made once, and report a cycle', () => {
-    const [one, other, third] = [token<object>('one'), token<object>('other'), token<object>('third')]
-    const modules = new Modules()
-    modules.provide(one, m => ({ other: m.get(other) }))
-    modules.provide(other, m => ({ one: m.get(one) }))
-    modules.provide(third, () => ({}))
-    expect(modules.get(third)).toBe(modules.get(third))
-    expect(() => modules.get(one)).toThrow('modules need each other: Symbol(one) > Symbol(other) > Symbol(one)')
+  test('are made once, after the modules that they need', () => {
+    const modules = new Modules<{ one: object; other: { one: object } }>()
+    modules.add('one', [], () => ({}))
+    modules.add('other', ['one'], made => made)
+    expect(modules.made('other').other.one).toBe(modules.made('one').one)
   })
 
-  test('cannot get another module after they are made', () => {
-    const [one, other] = [token<() => object>('one'), token<object>('other')]
-    const modules = new Modules()
-    modules.provide(one, m => () => m.get(other))
-    modules.provide(other, m => ({ one: m.get(one) }))
-    modules.get(other)
-    expect(() => modules.get(one)()).toThrow('Symbol(one) requests Symbol(other) after it was made')
+  test('cannot need a module that is added later', () => {
+    const modules = new Modules<{ one: object; other: object }>()
+    expect(() => modules.add('one', ['other'], made => made)).toThrow('one needs other, which is added later')
   })
 })

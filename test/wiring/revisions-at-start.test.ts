@@ -25,7 +25,7 @@ test('a node that starts releases former holds before it confirms a change', () 
     const setup = { dataDir: directory.path, config: { node: { id: 'a' } }, clock, logger: silentLogger }
     const work = { dropReleased: async () => void calls.push('released') }
     const storage = { database, blocks, writes: new WriteQueue(database), shared, work }
-    const module = makeTakedowns(setup as never, storage as never, { live: {}, registry: {} } as never)
+    const module = makeTakedowns(setup as never, { storage, clusters: { live: {}, registry: {} } } as never)
     try {
       await module.start()
       expect(calls).toEqual(['released', 'confirmed 7'])
