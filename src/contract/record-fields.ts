@@ -5,7 +5,7 @@ import { VISIBILITIES } from '../domain/visibility.ts'
 import type { DirectoryOutcome, PinRecord } from '../pins/pin-types.ts'
 import { bytes, cid, clusterId, count, describedCount, instant, text } from './answer-fields.ts'
 import type { Shown } from './contract-route.ts'
-import type { Clusters } from './services.ts'
+import type { Services } from './services.ts'
 
 export const state = Type.Enum(['queued', 'pinning', 'pinned', 'failed'])
 export const shownName = Type.String({ description: 'the custom, original or own name; the CID without one' })
@@ -104,12 +104,15 @@ export function presentUpload(record: PinRecord): Shown<typeof Upload> {
   }
 }
 
-export function presentUploaded(record: PinRecord, clusters: Pick<Clusters, 'urlOf'>): Shown<typeof Upload> {
+export function presentUploaded(
+  record: PinRecord,
+  clusters: Pick<Services['clusters'], 'urlOf'>,
+): Shown<typeof Upload> {
   return { ...presentUpload(record), ...linkTo(record, clusters) }
 }
 
 /** Returns no link to private content, because a gateway serves it to nobody. */
-export function linkTo(record: PinRecord, clusters: Pick<Clusters, 'urlOf'>): { url?: string } {
+export function linkTo(record: PinRecord, clusters: Pick<Services['clusters'], 'urlOf'>): { url?: string } {
   return record.visibility === 'public' ? { url: clusters.urlOf(record) } : {}
 }
 

@@ -2,7 +2,7 @@ import type { Principal } from '../access/principal.ts'
 import { checkTexts } from '../config/given-texts.ts'
 import type { AuthenticatedContext } from '../http/route.ts'
 import type { UploadToken } from '../pins/pin-types.ts'
-import type { ServedPins } from './services.ts'
+import type { Services } from './services.ts'
 
 /** The cluster that a request names. The header takes precedence over the body, and the body over the query. */
 export class RequestTarget {
@@ -25,7 +25,7 @@ export class RequestTarget {
    *
    * @throws HoldfastError `CLUSTER_NOT_ALLOWED` if the account may not use the cluster
    */
-  async check(pins: ServedPins, accountId: string, fromNode = false): Promise<void> {
+  async check(pins: Services['pins'], accountId: string, fromNode = false): Promise<void> {
     const cluster = this.cluster()
     if (cluster !== undefined) await pins.checkTarget(accountId, { cluster, fromNode })
   }

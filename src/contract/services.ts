@@ -27,24 +27,6 @@ import type { RecentFailures } from '../upkeep/recent-failures.ts'
 import type { Reconciler } from '../upkeep/reconciler.ts'
 import type { RememberedAnswers } from './remembered-answers.ts'
 
-export type ServedPins = Pick<
-  PinService,
-  | 'upload'
-  | 'uploadDirectory'
-  | 'importDirectory'
-  | 'importCar'
-  | 'pin'
-  | 'remove'
-  | 'list'
-  | 'usage'
-  | 'checkTarget'
-  | 'status'
-  | 'dag'
-  | 'rename'
-  | 'setVisibility'
-  | 'get'
-  | 'discard'
->
 export interface ServedPeers {
   /** 0 while networking is off. */
   peerCount(): number
@@ -56,8 +38,6 @@ export interface ServedPeers {
   /** Null if the node does not use the public network. */
   publicNetwork(): 'connected' | 'no-peers' | null
 }
-/** Limits concurrent uploads and shares the slots between accounts. */
-export type UploadSlots = Pick<Slots, 'enter'>
 /**
  * Health of the node:
  *
@@ -86,70 +66,45 @@ export interface Health {
   /** Notes an answer to a load balancer. */
   probed(isReady: boolean): void
 }
-export type Clusters = Pick<ClusterRegistry, 'allowed' | 'absent' | 'urlOf'>
-export type Plans = Pick<PlanCatalogue, 'names' | 'get'>
-export type ServedKeys = Pick<
-  KeyService,
-  'create' | 'generate' | 'generateForConsole' | 'endConsole' | 'endAllConsoles' | 'list' | 'revoke'
->
-export type ServedAccounts = Pick<
-  AccountService,
-  | 'create'
-  | 'setPlan'
-  | 'setProfile'
-  | 'setDefaultVisibility'
-  | 'makePasswordLink'
-  | 'page'
-  | 'get'
-  | 'find'
-  | 'setDisabled'
-  | 'delete'
->
-export type Logins = Pick<LoginService, 'login' | 'verifyLogin' | 'unlock'>
-export type ServedSessions = Pick<SessionService, 'end'>
-export type SessionLists = Pick<SessionRegistry, 'list' | 'end' | 'endAll'>
-export type SignUps = Pick<SignUp, 'signUp'>
-export type Passwords = Pick<PasswordService, 'change' | 'confirm'>
-export type ServedSecondFactors = Pick<SecondFactor, 'isEnabled' | 'begin' | 'enable' | 'disable' | 'check'>
-
 export interface Services {
-  rememberedAnswers: Pick<RememberedAnswers, 'answer'>
-  pins: ServedPins
-  uploadSlots: UploadSlots
-  egress: Pick<Egress, 'read'>
-  clusters: Clusters
-  keys: ServedKeys
-  accounts: ServedAccounts
-  logins: Logins
-  sessions: ServedSessions
-  sessionLists: SessionLists
-  signUp: SignUps
-  passwords: Passwords
-  proofs: Pick<Proofs, 'check' | 'prove'>
-  providerLogins: Pick<ProviderLogins, 'label' | 'start' | 'finish'>
-  passwordLinks: Pick<PasswordLinks, 'use'>
-  secondFactor: ServedSecondFactors
-  scopes: Pick<ScopePolicy, 'adoption' | 'check' | 'checkSession'>
-  plans: Plans
+  rememberedAnswers: RememberedAnswers
+  pins: PinService
+  /** Limits concurrent uploads and shares the slots between accounts. */
+  uploadSlots: Slots
+  egress: Egress
+  clusters: ClusterRegistry
+  keys: KeyService
+  accounts: AccountService
+  logins: LoginService
+  sessions: SessionService
+  sessionLists: SessionRegistry
+  signUp: SignUp
+  passwords: PasswordService
+  proofs: Proofs
+  providerLogins: ProviderLogins
+  passwordLinks: PasswordLinks
+  secondFactor: SecondFactor
+  scopes: ScopePolicy
+  plans: PlanCatalogue
   peers: ServedPeers
   health: Health
   version: string
   /** True if this server also serves the console. */
   hasConsole: boolean
 
-  statistics: Pick<Statistics, 'read'>
+  statistics: Statistics
   collect: (options: {
     graceMs?: number | undefined
     endUndo?: boolean | undefined
   }) => Promise<Collected & { keptBytes: number }>
-  verifier: Pick<Verifier, 'verify'>
-  reconciler: Pick<Reconciler, 'run'>
-  history: Pick<History, 'samples'>
-  failures: Pick<RecentFailures, 'all'>
-  backups: Pick<Backups, 'runBelowRoots' | 'state'>
+  verifier: Verifier
+  reconciler: Reconciler
+  history: History
+  failures: RecentFailures
+  backups: Backups
   /** Null for a single node. */
-  fleet: Pick<FleetNodes, 'list' | 'retire' | 'forget' | 'confirmAway' | 'lost'> | null
+  fleet: FleetNodes | null
   /** Lets records of a shared catalogue be private. Others always may. */
   enableVisibility: () => Promise<void>
-  takedowns: Pick<Takedowns, 'page' | 'add' | 'remove'>
+  takedowns: Takedowns
 }

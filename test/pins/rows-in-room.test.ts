@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import type { RecordRow } from '../../src/catalogue/records.ts'
-import type { ServedPins } from '../../src/contract/services.ts'
+import type { Services } from '../../src/contract/services.ts'
 import { psaPageOf } from '../../src/features/psa/list.ts' // feature: psa
 import { cidOf } from '../../src/ipld/cid.ts'
 import { PinList, type PinListParts } from '../../src/pins/lists/pin-list.ts'
@@ -98,7 +98,7 @@ test('a pinning service list reads its pages in room', async () => {
       return { rows: rowsOf(Math.min(limit, 900)), total: 900 }
     },
   })
-  const pins = { list: (query: ListQuery) => list.list(query) } as ServedPins
+  const pins = { list: (query: ListQuery) => list.list(query) } as Services['pins']
   const { items } = await psaPageOf(pins, 'one', { status: ['pinned'], limit: 300 })
   expect(items).toHaveLength(900)
   expect(heldWhenRead).toEqual([301, 1_000])

@@ -7,7 +7,7 @@ import { iso } from '../../domain/iso-instant.ts'
 import { count, describedCount, instant, text } from '../answer-fields.ts'
 import { optional, required } from '../body-reader.ts'
 import { type ContractRoute, json, optionalJson, route, type Shown } from '../contract-route.ts'
-import type { ServedKeys } from '../services.ts'
+import type { Services } from '../services.ts'
 import { CODE_ERRORS, codeFields, codeOf } from './second-factor-code.ts'
 import { SessionsEnded } from './session-routes.ts'
 
@@ -207,7 +207,7 @@ const endConsoles = route({
 export const tokenRoutes: readonly ContractRoute[] = [generate, keepConsole, endConsoles, list, revoke, revokeByBody]
 
 async function revokeKey(
-  keys: ServedKeys,
+  keys: Services['keys'],
   principal: Principal,
   name: string,
   code: string | undefined,

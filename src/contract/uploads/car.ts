@@ -10,7 +10,7 @@ import { type ContractRoute, route, type Shown } from '../contract-route.ts'
 import { binary, form, metaOf, targetFields } from '../form-fields.ts'
 import { presentUploaded, type Stored, uploadedFields } from '../record-fields.ts'
 import { present, RequestTarget, tokenOf } from '../request-target.ts'
-import type { Clusters, Services } from '../services.ts'
+import type { Services } from '../services.ts'
 import { FileForm } from './file-form.ts'
 import { answerTo, asFile, handingOver } from './hand-over.ts'
 import { checkAnnounced, formOverhead } from './size-limits.ts'
@@ -115,7 +115,7 @@ async function importForm(
 }
 
 /** Returns a function that builds the response: the record of the first root, then the records of all roots. */
-function presentCar(clusters: Clusters): (outcome: CarOutcome) => Shown<typeof CarView> {
+function presentCar(clusters: Services['clusters']): (outcome: CarOutcome) => Shown<typeof CarView> {
   return ({ record, roots }) => ({
     ...presentUploaded(record, clusters),
     roots: roots.map(({ record: one, missing }) => ({ ...presentUploaded(one, clusters), missing })),

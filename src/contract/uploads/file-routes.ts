@@ -19,7 +19,7 @@ import {
   uploadedFields,
 } from '../record-fields.ts'
 import { present, RequestTarget, tokenOf } from '../request-target.ts'
-import type { Clusters } from '../services.ts'
+import type { Services } from '../services.ts'
 import { DirectoryForm } from './directory-form.ts'
 import { FileForm, wholeFileForm } from './file-form.ts'
 import { answerTo, asFile, handingOver } from './hand-over.ts'
@@ -192,11 +192,11 @@ function preserve(what: string) {
 /** The status is 201 for a new record, or 200 if an identical record already exists. */
 export const fileRoutes: readonly ContractRoute[] = [upload, importDirectory, uploadDirectory]
 
-function presentFile(clusters: Clusters): (outcome: PinOutcome) => Shown<typeof Upload> {
+function presentFile(clusters: Services['clusters']): (outcome: PinOutcome) => Shown<typeof Upload> {
   return ({ record }) => presentUploaded(record, clusters)
 }
 
-function presentDirectory(clusters: Clusters): (outcome: DirectoryOutcome) => Shown<typeof Directory> {
+function presentDirectory(clusters: Services['clusters']): (outcome: DirectoryOutcome) => Shown<typeof Directory> {
   return outcome => ({
     message: outcome.created ? 'directory uploaded' : 'directory exists already',
     ...presentDag(outcome),

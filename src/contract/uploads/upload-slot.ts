@@ -2,7 +2,7 @@ import type { Principal } from '../../access/principal.ts'
 import { HoldfastError } from '../../domain/errors.ts'
 import { interruptible } from '../../domain/sources.ts'
 import type { ApiRequest } from '../../http/api-messages.ts'
-import type { UploadSlots } from '../services.ts'
+import type { Services } from '../services.ts'
 
 export interface SlottedUpload {
   body: AsyncIterable<Uint8Array>
@@ -19,7 +19,7 @@ export interface SlottedUpload {
  * @throws HoldfastError `UNAVAILABLE` if no slot becomes free in time, or if the upload loses its slot
  */
 export async function inUploadSlot<T>(
-  slots: UploadSlots,
+  slots: Pick<Services['uploadSlots'], 'enter'>,
   { request, principal }: { request: Pick<ApiRequest, 'body' | 'arrived' | 'signal'>; principal: Principal },
   work: (upload: SlottedUpload) => Promise<T>,
 ): Promise<T> {

@@ -4,7 +4,7 @@ import { orNull } from '../../config/schema-parts.ts'
 import { describedInstant, instant, next, PAGE_QUERY, text } from '../../contract/answer-fields.ts'
 import { type ContractRoute, routesWith } from '../../contract/contract-route.ts'
 import { pageRequest } from '../../contract/list-query.ts'
-import type { ServedAccounts, Services } from '../../contract/services.ts'
+import type { Services } from '../../contract/services.ts'
 import { instantOf } from '../../domain/date-time.ts'
 import { HoldfastError } from '../../domain/errors.ts'
 import { jsonResponse } from '../../http/json-body.ts'
@@ -79,7 +79,7 @@ const list = routesWith<AuditServices>()({
 export const auditRoutes: ReadonlyArray<ContractRoute<Services & AuditServices>> = [list]
 
 /** @throws HoldfastError `VALIDATION`, which names the parameter */
-async function filterOf(query: URLSearchParams, accounts: Pick<ServedAccounts, 'find'>): Promise<AuditFilter> {
+async function filterOf(query: URLSearchParams, accounts: Services['accounts']): Promise<AuditFilter> {
   return {
     accountId: await accountIn(query, accounts),
     action: oneOf(query, 'action', AUDIT_ACTIONS),
@@ -90,7 +90,7 @@ async function filterOf(query: URLSearchParams, accounts: Pick<ServedAccounts, '
 }
 
 /** Returns the id of the account. The log also has entries of accounts that are deleted, whose ids it takes as they are. */
-async function accountIn(query: URLSearchParams, accounts: Pick<ServedAccounts, 'find'>): Promise<string | undefined> {
+async function accountIn(query: URLSearchParams, accounts: Services['accounts']): Promise<string | undefined> {
   const given = shortText(query, 'account')
   if (given === undefined || !given.includes('@')) return given
   const found = await accounts.find(given)

@@ -1,7 +1,7 @@
 import { metaOf } from '../../contract/form-fields.ts'
 import { positiveInteger } from '../../contract/list-query.ts'
 import { present } from '../../contract/request-target.ts'
-import type { ServedPins } from '../../contract/services.ts'
+import type { Services } from '../../contract/services.ts'
 import { HoldfastError } from '../../domain/errors.ts'
 import type { ListItem, ListQuery } from '../../pins/pin-types.ts'
 
@@ -36,7 +36,7 @@ export function psaQuery(query: URLSearchParams): ListQuery & { limit: number } 
  * Only the first group of equal times may exceed the limit.
  */
 export async function psaPageOf(
-  pins: ServedPins,
+  pins: Services['pins'],
   account: string,
   query: ListQuery & { limit: number },
 ): Promise<{ count: number; items: readonly ListItem[] }> {
@@ -54,7 +54,7 @@ export async function psaPageOf(
 
 /** Returns no items if the page must have all pins of the instant `tiedAt`. */
 async function firstOf(
-  pins: ServedPins,
+  pins: Services['pins'],
   account: string,
   query: ListQuery & { limit: number },
 ): Promise<{ count: number; items: readonly ListItem[]; tiedAt: number | null }> {
