@@ -16,7 +16,8 @@ export const CONTENT_COMMANDS = {
     aliases: ['add', 'put'],
     text: `Uploads files and directories, and prints their CIDs. On a terminal and with --json it also prints links. A directory
 becomes one upload with all files below it, hidden ones included. Symbolic links, empty directories and names that a form
-cannot carry are skipped and listed. If links or names are skipped, the exit code is 3. PATH - is standard input.
+cannot carry are skipped and listed. If links or names are skipped, the exit code is 3. PATH - is standard input, which
+needs --name.
 ${PUBLIC_NOTICE}`,
     examples: [
       "holdfast upload ./site --name 'Site of May' --cluster cl1-eu",
@@ -101,7 +102,7 @@ A URL of content names what to download; the server is that of --api.`,
   pin: {
     about: 'Pin content from the network by its CID',
     text: `Pins content from the network, and prints the status. If you know a provider of the content, name it with --origin:
-the server asks it first.
+the server asks it first. Without --wait, the server continues in the background; see "holdfast status".
 ${PUBLIC_NOTICE}`,
     examples: ['holdfast pin bafkreifljrjcnysaahmfdv755prppgtnjbtfor7oukwigl6c3y4q4vmvcm --wait'],
     words: ONE_CID,
