@@ -50,7 +50,7 @@ interface PageOrder {
   offset: number
   /** SQL of a cursor as text. */
   cursor?: string
-  /** True to read what the catalogue said of disputed records. */
+  /** True to read, for each record of a dispute, what the catalogue said of it. */
   isDisputed?: boolean
 }
 

@@ -192,7 +192,10 @@ export interface KeptPast {
   begin(run: string, known: string | null): void
   /** Notes that the catalogue has a start. */
   joined(run: string): void
-  /** Notes durably whether the node has all changes, and later ones wait for it. Returns whether that is new. */
+  /**
+   * Stores whether the node has applied all changes of the catalogue, which keeps later ones for it. Returns whether the
+   * value is new.
+   */
   follow(isFollowing: boolean): boolean
   /** Returns the newest change in {@link RevisionRows} that the node has confirmed; 0 for none. */
   revision(): number

@@ -213,7 +213,7 @@ function attemptAt(job: DueCopy, { copies, homeOf, readerOf }: CopyRunnerParts, 
       try {
         await copies.take(copy, { backendId: home.id, stagedRootId, dag })
       } finally {
-        // A complete root is not abandoned.
+        // This keeps a root that is complete.
         await staged.abandon()
       }
     },

@@ -29,7 +29,7 @@ interface FormProps {
 }
 
 export function SignInView({ reason, token, waiting, onSignedIn: onEnd }: SignInProps) {
-  // A sign-in with a key that keeps no further tab.
+  // Set if the key already keeps as many tabs as it may. The user then decides.
   const [full, setFull] = useState<SignedIn | null>(null)
   const onSignedIn: FormProps['onSignedIn'] = async signedIn => {
     const kept = await keep(signedIn)

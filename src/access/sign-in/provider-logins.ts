@@ -71,7 +71,7 @@ export class ProviderLogins {
     const { provider, redirectUri } = await this.#offered(remoteAddress)
     const { identities } = this.#options
     const identity = await provider.finish({ redirectUri, ...input, isProof: true }).catch(error => {
-      // The code would look like the end of the session.
+      // A client would take `INVALID_API_KEY` for the end of its session.
       throw isHoldfastError(error, 'INVALID_API_KEY')
         ? new HoldfastError('VALIDATION', 'answer was refused: confirm with the provider again', { cause: error })
         : error
