@@ -119,7 +119,7 @@ export const promises: readonly KeptPromise[] = [
   {
     promise: "one commit stores a small file's bytes and its record, or neither",
     file: 'src/ledger/claims.ts',
-    find: "const healed = this.store(rootId, backendId, block) === 'healed'",
+    find: "const healed = this.store(rootId, backendId, block, found === undefined ? by : undefined) === 'healed'",
     replace: 'const healed = false',
     test: { file: order, name: 'a file of one small block is one commit' },
   },
