@@ -184,7 +184,7 @@ describe('a node that retires', { timeout: 120_000, ...needsPostgres }, () => {
     )
   })
 
-  test('continues after kills of both nodes and cut connections', { timeout: 400_000 }, async () => {
+  test('continues after kills of both nodes and cut connections', { timeout: 500_000 }, async () => {
     const database = await server.fresh()
     const { a, b, close } = await openNodeProcesses(database)
     const send = async (name: string): Promise<string> => {
@@ -224,7 +224,8 @@ describe('a node that retires', { timeout: 120_000, ...needsPostgres }, () => {
       }
       // All content may have moved before a later kill.
       expect(seen[0]).toEqual(['active', 'retiring'])
-      await expect.poll(memberships, PATIENCE).toEqual(['active', 'retired'])
+      // On a busy machine, each restart takes long, and the pauses between attempts grow meanwhile.
+      await expect.poll(memberships, { timeout: 300_000 }).toEqual(['active', 'retired'])
       await b.call('POST', '/admin/v1/gc', { graceSeconds: 0 })
       await b.kill()
       for (const cid of cids) expect([cid, ...(await readAt(a.gateway, cid))]).toEqual([cid, 200, 70_000])
