@@ -2,8 +2,9 @@
 export const NEWEST_REVISION = 'COALESCE((SELECT number FROM revisions), 0)'
 
 /**
- * Numbers of the changes of what strangers may be given. The log has only the newest number, because each change is in the
- * table of its subject. A node reads again what it keeps of that table, and decides its open responses again.
+ * Numbers of the changes that decide what strangers may be given, such as takedowns. The log has only the newest number,
+ * because the table of each subject has the changes. After a change, a node reads these tables and decides its open
+ * responses again.
  */
 export const revisionsSchema = `
   -- The lock on the row lasts until the commit of a change, so numbers become visible in the order of the commits.

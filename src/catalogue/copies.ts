@@ -54,7 +54,7 @@ export interface CopyCounts {
   reason: string | null
 }
 
-/** Which nodes can have further copies. */
+/** Notes which nodes of clusters with copies are away or full, because others then make further copies. */
 export interface CopyPresence {
   /**
    * Looks for nodes that have been away for long, or have returned.

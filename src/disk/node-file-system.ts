@@ -63,7 +63,7 @@ function newFile(handle: FileHandle, position = 0): NewFile {
   }
 }
 
-/** Closes the file in this thread, which takes microseconds. A hop to the thread pool takes longer. */
+/** Reads the start of a file. Closes it in this thread, which takes microseconds. A hop to the thread pool takes longer. */
 async function readStart(path: string, size: number, allocate: (length: number) => Buffer): Promise<Uint8Array> {
   const file = await openFile(path, 'r')
   try {
