@@ -21,7 +21,7 @@ describe('uploads in four tabs', inBrowser, () => {
   beforeAll(async () => {
     browser = await launchBrowser()
     server = await start(await fixedPort(1))
-  })
+  }, inBrowser.timeout)
   afterAll(async () => {
     await browser?.close()
     await ServerProcess.killAll()
