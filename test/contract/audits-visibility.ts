@@ -55,6 +55,21 @@ export const visibilityAudits: readonly Audit[] = [
     },
   },
   {
+    id: 'visibility.listed',
+    name: 'MUST list private records and public ones apart',
+    async run(world) {
+      const account = await world.actor()
+      const hidden = await stored(account, 'hidden', { visibility: 'private' })
+      const shown = await stored(account, 'shown')
+      const listed = async (query: string) => {
+        const { json: page } = await expectStatus(account.request('GET', `${BASE}/users/me/uploads?${query}`), 200)
+        return (page.uploads as Array<{ cid: string }>).map(({ cid }) => cid)
+      }
+      assert.deepEqual(await listed('visibility=private'), [hidden.cid])
+      assert.deepEqual(await listed('visibility=public'), [shown.cid])
+    },
+  },
+  {
     id: 'visibility.refused',
     name: 'MUST refuse other values, unknown records and keys without the scopes',
     async run(world) {
