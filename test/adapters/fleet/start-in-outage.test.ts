@@ -1,5 +1,6 @@
 import { copyFile, rename } from 'node:fs/promises'
 import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type DatabaseProxy, openProxy } from '../../support/database-proxy.ts'
 import { type NodeProcess, openNodeProcesses } from '../../support/fleet-processes.ts'
@@ -44,6 +45,22 @@ describe('a node that starts in an outage of its database', { timeout: 600_000, 
   const stop = async () => {
     await a.server.stop()
   }
+  /** Starts the node in the outage, expects that it ends without serving anything, and starts it after the outage. */
+  const expectNothingServed = async () => {
+    let hasEnded = false
+    const starting = a.start().finally(() => {
+      hasEnded = true
+    })
+    const serves = async () => {
+      while (!hasEnded && (await get(`${a.gateway}/ready`))[0] === 0) await sleep(100)
+    }
+    try {
+      await expect(Promise.race([starting, serves()])).rejects.toThrow('cannot be reached')
+    } finally {
+      proxy.recover()
+      await starting.catch(() => a.start())
+    }
+  }
 
   test('serves public content by its last confirmed change, then all', async () => {
     const [open, hidden, taken] = [
@@ -72,9 +89,7 @@ describe('a node that starts in an outage of its database', { timeout: 600_000, 
   test('serves nothing after a stop that the database knows', async () => {
     await stop()
     await outage()
-    await expect(a.start()).rejects.toThrow('cannot be reached')
-    proxy.recover()
-    await a.start()
+    await expectNothingServed()
   })
 
   test('serves nothing from a copy of its ledger', async () => {
@@ -83,8 +98,6 @@ describe('a node that starts in an outage of its database', { timeout: 600_000, 
     const file = join(a.dataDir, 'holdfast.db')
     await copyFile(file, `${file}.copy`)
     await rename(`${file}.copy`, file)
-    await expect(a.start()).rejects.toThrow('cannot be reached')
-    proxy.recover()
-    await a.start()
+    await expectNothingServed()
   })
 })
