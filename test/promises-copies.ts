@@ -394,6 +394,16 @@ const promises: readonly KeptPromise[] = [
     test: histories('a node that has taken records over dies before the next copy'),
   },
   {
+    promise: 'content that nobody has is not wanted as a copy for ever',
+    file: 'adapters/postgres/schema-copies.ts',
+    find: "DELETE FROM copies WHERE ${CONTENT} AND state = 'wanted';",
+    replace: "DELETE FROM copies WHERE ${CONTENT} AND state = 'damaged';",
+    test: {
+      file: 'test/adapters/postgres/freed-copies.test.ts',
+      name: 'want no further copies while they wait for content that nobody has',
+    },
+  },
+  {
     promise: 'a record is taken over by a copy that no set wants',
     file: 'adapters/postgres/moved-copies.ts',
     find: "copies.${some} AND copies.state IN ('have', 'surplus', 'going')",

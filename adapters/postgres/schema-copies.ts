@@ -147,6 +147,8 @@ export const copiesSchema = `
       -- The content of a record that waits for it again may come from its copies.
       IF EXISTS (SELECT 1 FROM fetches f WHERE f.multihash = this_hash AND f.codec = this_codec AND f.owner = this_owner
           AND EXISTS (SELECT 1 FROM records WHERE fetch_id = f.id)) THEN
+        -- Further copies are wanted again when a record has it.
+        DELETE FROM copies WHERE ${CONTENT} AND state = 'wanted';
         RETURN;
       END IF;
       IF NOT EXISTS (SELECT 1 FROM unnest(found_roots) AS root JOIN removed_records r ON r.root_id = root) THEN

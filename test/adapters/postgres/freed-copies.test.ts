@@ -213,10 +213,10 @@ describe('records of a lost node', needsPostgres, () => {
     const { id } = await bulk.add(change as Parameters<typeof bulk.add>[0])
     await bulk.remove({ id, place: '', next: null, ids: ['r1'], now: NOW, isListed: true } as never)
   }
-  const passedOver = async ({ lost }: TestNode) => {
+  const passedOver = async ({ lost }: TestNode, isFetched = false) => {
     const [node] = await lost.nodes()
     if (node === undefined) throw new Error('no node is lost')
-    return await lost.takeOver({ node, after: '', homeOf: () => 0, canFetch: async () => false, now: NOW })
+    return await lost.takeOver({ node, after: '', homeOf: () => 0, canFetch: async () => isFetched, now: NOW })
   }
 
   test('stay pinned on a node that has the content for others', async () => {
@@ -230,6 +230,17 @@ describe('records of a lost node', needsPostgres, () => {
       await takeAll([there])
       await promoted([there])
       expect(await holders('records')).toEqual(['there', 'there'])
+    })
+  })
+
+  test('want no further copies while they wait for content that nobody has', async () => {
+    await withNodes(async ([here, there]) => {
+      await configured(ONLY_TWO)
+      await commit(here, [record('r1')])
+      expect((await rows()).map(({ state }) => state)).toEqual(['wanted'])
+      await forget()
+      expect(await passedOver(there, true)).toMatchObject({ taken: 1, left: 0 })
+      expect(await rows()).toEqual([])
     })
   })
 
