@@ -1387,7 +1387,7 @@ const promises: readonly KeptPromise[] = [
   {
     promise: 'a streamed upload reaches a node that has started again',
     file: 'adapters/fleet/node-sender.ts',
-    find: 'this.#liveNode(node, !isWhole(request.body))',
+    find: 'this.#liveNode(node, isStream)',
     replace: 'this.#liveNode(node)',
     test: sender('sends a request again to a node that'),
   },

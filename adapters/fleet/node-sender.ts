@@ -61,14 +61,15 @@ export class NodeSender {
   async send(node: string, request: FleetRequest): Promise<NodeAnswer> {
     const isOpen = (known?: KnownNode): known is KnownNode =>
       known !== undefined && (!known.isLeaving || request.whileLeaving === true)
-    let known = await this.#liveNode(node, !isWhole(request.body))
-    if (!isOpen(known)) known = await this.#liveNode(node, true)
+    const isStream = !isWhole(request.body)
+    let known = await this.#liveNode(node, isStream)
+    if (!isOpen(known) && !isStream) known = await this.#liveNode(node, true)
     if (!isOpen(known)) {
       const details = { retryAfter: RETRY_SECONDS }
       throw new HoldfastError('UNAVAILABLE', `the responsible node ${node} is down or shutting down`, { details })
     }
     const answer = await this.#sendTo(known, request)
-    if (answer.status !== 503 || !isWhole(request.body)) return answer
+    if (answer.status !== 503 || isStream) return answer
     const latest = await this.#liveNode(node, true)
     if (!isOpen(latest) || latest.run === known.run) return answer
     void discard(answer.body)
