@@ -62,12 +62,8 @@ export class OpenBlocks extends WithStatements {
     for (let limit = 2; ; limit *= 16) {
       const found = this.#nearest.all(multihash, multihash, limit)
       const its = found.filter(({ isIt }) => isIt === 1)
-      if (its.length < limit) {
-        return inOrder(
-          its.filter(({ isPublic }) => isPublic === 1),
-          last,
-        )
-      }
+      const open = its.filter(({ isPublic }) => isPublic === 1)
+      if (its.length < limit) return inOrder(open, last)
     }
   }
 
