@@ -105,7 +105,7 @@ export const bulkPromises: readonly KeptPromise[] = [
   },
   {
     promise: 'an upload to PostgreSQL does not read all content of its account',
-    file: 'adapters/postgres/schema-next.ts',
+    file: 'adapters/postgres/schema/schema-next.ts',
     find: 'WHERE root_id > 0;',
     replace: 'WHERE root_id IS NOT NULL;',
     test: { file: 'test/adapters/postgres/kept-bytes-plan.test.ts', name: 'without statistics, a look-up of content' },
@@ -217,14 +217,14 @@ export const bulkPromises: readonly KeptPromise[] = [
   },
   {
     promise: 'each node mutes its own holds of removed records',
-    file: 'adapters/postgres/shared-holds.ts',
+    file: 'adapters/postgres/holds/shared-holds.ts',
     find: '    await this.#storeEnds()\n',
     replace: '',
     test: shared('lose their readers, keep their content'),
   },
   {
     promise: 'a reconciliation keeps the holds of other nodes’ removals',
-    file: 'adapters/postgres/postgres-reconciliation.ts',
+    file: 'adapters/postgres/moves/postgres-reconciliation.ts',
     find: "state IN ('used', 'kept')",
     replace: "state = 'used'",
     test: shared('lose their readers, keep their content'),

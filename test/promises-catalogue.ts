@@ -456,14 +456,14 @@ export const cataloguePromises: readonly KeptPromise[] = [
   },
   {
     promise: 'transactions one after the other raise the same version of an account',
-    file: 'adapters/postgres/schema-versions.ts',
+    file: 'adapters/postgres/schema/schema-versions.ts',
     find: 'WHERE NOT EXISTS (SELECT 1 FROM free WHERE free.account_id = one.id);',
     replace: 'WHERE one.id IS NOT NULL;',
     test: { file: 'test/adapters/postgres/account-versions.test.ts', name: 'have a row for each transaction' },
   },
   {
     promise: 'a deleted account leaves no versions',
-    file: 'adapters/postgres/schema-versions.ts',
+    file: 'adapters/postgres/schema/schema-versions.ts',
     find: 'DELETE FROM account_versions WHERE account_id = OLD.id;',
     replace: 'PERFORM 1;',
     test: { file: 'test/adapters/postgres/account-versions.test.ts', name: 'have a row for each transaction' },

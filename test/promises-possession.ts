@@ -135,14 +135,14 @@ export const possessionPromises: readonly KeptPromise[] = [
   },
   {
     promise: 'a pin copies nothing of another account from another node',
-    file: 'adapters/postgres/shared-places.ts',
+    file: 'adapters/postgres/holds/shared-places.ts',
     find: '=> `${table}.owner = 0`',
     replace: '=> `${table}.owner >= 0`',
     test: fleet('is pinned only if a root is public'),
   },
   {
     promise: 'a fetch copies nothing of another account from another node',
-    file: 'adapters/postgres/shared-places.ts',
+    file: 'adapters/postgres/holds/shared-places.ts',
     find: '=> `${table}.owner = 0`',
     replace: '=> `${table}.owner >= 0`',
     test: fleet('is fetched for no pin, neither from the'),

@@ -50,14 +50,14 @@ export const visibilityPromises: readonly KeptPromise[] = [
   },
   {
     promise: 'a record in PostgreSQL is no repeat of one with another visibility',
-    file: 'adapters/postgres/record-rows.ts',
+    file: 'adapters/postgres/lists/record-rows.ts',
     find: '  if (owner !== 0) all.push(owner)\n',
     replace: '  if (owner < 0) all.push(owner)\n',
     test: postgres('compares the owners of records'),
   },
   {
     promise: 'public and private content have two roots in PostgreSQL',
-    file: 'adapters/postgres/begun-holds.ts',
+    file: 'adapters/postgres/holds/begun-holds.ts',
     find: 'FROM wanted JOIN put USING (${KEY})`',
     replace: 'FROM wanted JOIN put USING (multihash, codec, backend_id)`',
     test: postgres('keeps a public and a private record of the'),
@@ -113,7 +113,7 @@ export const visibilityPromises: readonly KeptPromise[] = [
   },
   {
     promise: 'nobody changes the visibility of records of others in PostgreSQL',
-    file: 'adapters/postgres/record-owner.ts',
+    file: 'adapters/postgres/records/record-owner.ts',
     find: 'record === undefined || record.accountId !== accountId',
     replace: 'record === undefined || record.accountId === record.id',
     test: postgres('gives no owner to records of others'),
@@ -127,7 +127,7 @@ export const visibilityPromises: readonly KeptPromise[] = [
   },
   {
     promise: 'a node decides its open responses again when another node hides their content',
-    file: 'adapters/postgres/schema-revisions.ts',
+    file: 'adapters/postgres/schema/schema-revisions.ts',
     find: 'CREATE TRIGGER records_begin_revision AFTER UPDATE OF owner ON records',
     replace: 'CREATE TRIGGER records_begin_revision AFTER UPDATE OF list ON records',
     test: { file: 'test/adapters/fleet/visibility.test.ts', name: 'ends begun responses on all nodes when its' },
@@ -368,7 +368,7 @@ export const visibilityPromises: readonly KeptPromise[] = [
   },
   {
     promise: 'nobody reads by a former hold that a set-back keeps',
-    file: 'adapters/postgres/record-owner.ts',
+    file: 'adapters/postgres/records/record-owner.ts',
     find: "        await sql.run('UPDATE holds SET new_end = 0 WHERE id = $1', [record.holdId])\n",
     replace: '',
     test: { file: 'test/adapters/postgres/bulk-holds.test.ts', name: 'serve nobody after they become private' },
@@ -382,7 +382,7 @@ export const visibilityPromises: readonly KeptPromise[] = [
   },
   {
     promise: 'PostgreSQL counts no account for a list by visibility',
-    file: 'adapters/postgres/record-conditions.ts',
+    file: 'adapters/postgres/lists/record-conditions.ts',
     find: 'const hasMore = visibility !== null ||',
     replace: 'const hasMore =',
     test: postgres('finds public and private records'),
@@ -417,7 +417,7 @@ export const visibilityPromises: readonly KeptPromise[] = [
   },
   {
     promise: 'a node that runs an earlier version again counts as one',
-    file: 'adapters/postgres/schema-revisions.ts',
+    file: 'adapters/postgres/schema/schema-revisions.ts',
     find: '    NEW.confirmed := NULL;\n',
     replace: '',
     test: {
@@ -455,7 +455,7 @@ export const visibilityPromises: readonly KeptPromise[] = [
   },
   {
     promise: 'a hold that keeps no public record lets nobody read after a set-back',
-    file: 'adapters/postgres/postgres-offers.ts',
+    file: 'adapters/postgres/moves/postgres-offers.ts',
     find: 'if (closed.length > 0) await ledger.setEnds(',
     replace: 'if (closed.length < 0) await ledger.setEnds(',
     test: setBack('is private after a set-back of the database'),
@@ -469,7 +469,7 @@ export const visibilityPromises: readonly KeptPromise[] = [
   },
   {
     promise: 'both sides of a disputed record are listed until its account decides',
-    file: 'adapters/postgres/record-owner.ts',
+    file: 'adapters/postgres/records/record-owner.ts',
     find: 'sql => sql.run(END_DISPUTE, [id])',
     replace: 'async () => undefined',
     test: setBack('is private after a set-back of the database'),
@@ -545,21 +545,21 @@ export const visibilityPromises: readonly KeptPromise[] = [
   },
   {
     promise: 'a list of one visibility in PostgreSQL passes no records of the other',
-    file: 'adapters/postgres/schema-next.ts',
+    file: 'adapters/postgres/schema/schema-next.ts',
     find: 'INCLUDE (expires_at) WHERE owner = 0;',
     replace: 'INCLUDE (expires_at) WHERE owner = 1;',
     test: oneVisibility('reads few records of a list with many private ones'),
   },
   {
     promise: 'a long list of one visibility in PostgreSQL is counted up to a bound',
-    file: 'adapters/postgres/record-lists.ts',
+    file: 'adapters/postgres/lists/record-lists.ts',
     find: 'visibility === null ? Number.POSITIVE_INFINITY : Math',
     replace: 'visibility === null ? Number.POSITIVE_INFINITY : 1_000_000 + Math',
     test: oneVisibility('reads few records of a list with many public ones'),
   },
   {
     promise: 'an account lists its own disputed records',
-    file: 'adapters/postgres/record-conditions.ts',
+    file: 'adapters/postgres/lists/record-conditions.ts',
     find: "disputed: 'owner <> 0 AND EXISTS",
     replace: "disputed: 'owner <> 0 AND NOT EXISTS",
     test: setBack('is private after a set-back of the database'),

@@ -85,7 +85,7 @@ export const webhookPromises: readonly KeptPromise[] = [
   },
   {
     promise: 'a webhook has at most 1,000 waiting deliveries, in PostgreSQL',
-    file: 'adapters/postgres/schema-deliveries.ts',
+    file: 'adapters/postgres/schema/schema-deliveries.ts',
     find: 'const MOST_WAITING = 1_000',
     replace: 'const MOST_WAITING = 2_000',
     test: { file: 'test/adapters/postgres/content.test.ts', name: 'limits the waiting and the ended' },

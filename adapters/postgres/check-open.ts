@@ -1,9 +1,9 @@
 import type { OpenCheck } from '../../src/catalogue/catalogue-system.ts'
 import type { NodeName } from '../../src/catalogue/shared-catalogue.ts'
-import { checkJoin } from './join-fleet.ts'
-import { schemaVersions } from './migrate.ts'
-import { Postgres } from './postgres.ts'
-import { migrations } from './schema.ts'
+import { Postgres } from './database/postgres.ts'
+import { checkJoin } from './fleet/join-fleet.ts'
+import { schemaVersions } from './schema/migrate.ts'
+import { migrations } from './schema/schema.ts'
 import { checkVersion } from './shared-database.ts'
 
 const HAS_SCHEMA = "SELECT to_regclass('schema_versions') IS NOT NULL AS has"

@@ -2,9 +2,9 @@ import type { MoveInto } from '../../src/catalogue/catalogue-system.ts'
 import type { CatalogueToMove, CopiedCatalogue, MovedRow } from '../../src/catalogue/moving.ts'
 import type { CopiedTable } from '../../src/catalogue/tables.ts'
 import { HoldfastError } from '../../src/domain/errors.ts'
+import type { Postgres } from './database/postgres.ts'
+import type { Sql } from './database/sql.ts'
 import { advanceSequences, insertMoved } from './moved-rows.ts'
-import type { Postgres } from './postgres.ts'
-import type { Sql } from './sql.ts'
 
 /** Triggers that count rows one batch after the other, without the indexes. The counts are copied, or made at the end. */
 const COUNTING = [

@@ -2,8 +2,8 @@ import type { MovedRow } from '../../src/catalogue/moving.ts'
 import { emailKey } from '../../src/catalogue/rules/account-rules.ts'
 import { type CopiedTable, movedColumns } from '../../src/catalogue/tables.ts'
 import { folded } from '../../src/domain/search-words.ts'
-import { rowIdentity, wordsOfRecord } from './record-rows.ts'
-import type { Sql, SqlParam } from './sql.ts'
+import type { Sql, SqlParam } from './database/sql.ts'
+import { rowIdentity, wordsOfRecord } from './lists/record-rows.ts'
 
 type Value = MovedRow[string]
 

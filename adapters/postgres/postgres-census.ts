@@ -1,5 +1,5 @@
 import type { Census, StateCount } from '../../src/catalogue/census.ts'
-import type { Postgres } from './postgres.ts'
+import type { Postgres } from './database/postgres.ts'
 
 /** Kinds of rows counted in this node's ledger. */
 const LEDGER = new Set(['roots', 'blocks', 'garbage'])

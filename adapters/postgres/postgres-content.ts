@@ -7,19 +7,19 @@ import type { NodeWork, SharedContent } from '../../src/catalogue/shared-catalog
 import type { CatalogueTable } from '../../src/catalogue/tables.ts'
 import { type Clock, systemClock } from '../../src/domain/clock.ts'
 import type { CatalogueHolds } from '../../src/ledger/catalogue-holds.ts'
-import { backendsOf } from './backends.ts'
-import type { ContentParts } from './content-change.ts'
-import { hasCopies } from './copy-sets.ts'
-import { LostPace } from './lost-pace.ts'
-import { PostgresNodeWork } from './node-work.ts'
-import type { Postgres } from './postgres.ts'
-import { PostgresDriver } from './postgres-driver.ts'
-import { postgresFetches } from './postgres-fetches.ts'
-import { PostgresOffers } from './postgres-offers.ts'
-import { postgresPlacements } from './postgres-placements.ts'
-import { PostgresReconciliation } from './postgres-reconciliation.ts'
-import { postgresRecords } from './postgres-records.ts'
-import { SharedHolds } from './shared-holds.ts'
+import { hasCopies } from './copies/copy-sets.ts'
+import type { Postgres } from './database/postgres.ts'
+import { PostgresDriver } from './database/postgres-driver.ts'
+import { backendsOf } from './holds/backends.ts'
+import { SharedHolds } from './holds/shared-holds.ts'
+import { PostgresNodeWork } from './moves/node-work.ts'
+import { PostgresOffers } from './moves/postgres-offers.ts'
+import { PostgresReconciliation } from './moves/postgres-reconciliation.ts'
+import { LostPace } from './nodes/lost-pace.ts'
+import type { ContentParts } from './records/content-change.ts'
+import { postgresFetches } from './records/postgres-fetches.ts'
+import { postgresPlacements } from './records/postgres-placements.ts'
+import { postgresRecords } from './records/postgres-records.ts'
 
 /** This node. Holds are stored with its name, and its number is part of the numbers of its backends. */
 interface OwnNode {
@@ -76,6 +76,6 @@ export function postgresContent(
 }
 
 async function loadCopies(parts: ContentParts, run: string, clock: Clock): Promise<Copies> {
-  const { PostgresCopies } = await import('./postgres-copies.ts')
+  const { PostgresCopies } = await import('./copies/postgres-copies.ts')
   return new PostgresCopies(parts, run, clock)
 }

@@ -1,11 +1,11 @@
 import type { CatalogueSystem, ConnectedCatalogue, MoveTarget } from '../../src/catalogue/catalogue-system.ts'
+import { forgetSealed, sealedIn } from './access/lost-secrets.ts'
+import { postgresAccess } from './access/postgres-access.ts'
+import { postgresSignIn } from './access/postgres-sign-in.ts'
+import { agreeOnKey } from './access/sealing-key.ts'
 import { checkOpen } from './check-open.ts'
-import { forgetSealed, sealedIn } from './lost-secrets.ts'
+import type { Postgres } from './database/postgres.ts'
 import { isKnownTo, moveIn, takeUp } from './move-in.ts'
-import type { Postgres } from './postgres.ts'
-import { postgresAccess } from './postgres-access.ts'
-import { postgresSignIn } from './postgres-sign-in.ts'
-import { agreeOnKey } from './sealing-key.ts'
 import { openMigrated, openShared } from './shared-database.ts'
 
 /** Timeout for a statement during a move. Counting the rows of large tables takes minutes. */

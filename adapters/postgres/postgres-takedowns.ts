@@ -1,5 +1,5 @@
 import type { KnownTakedown, TakedownRow, TakedownRows } from '../../src/catalogue/takedown-rows.ts'
-import type { Postgres } from './postgres.ts'
+import type { Postgres } from './database/postgres.ts'
 
 const AT_ONCE = 1_000
 

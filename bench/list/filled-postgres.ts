@@ -1,6 +1,6 @@
 import pg from 'pg'
 import { postgres } from '../../adapters/postgres/index.ts'
-import { wordsOfRecord } from '../../adapters/postgres/record-rows.ts'
+import { wordsOfRecord } from '../../adapters/postgres/lists/record-rows.ts'
 import { createEngine } from '../../src/index.ts'
 import { type FilledEngine, FOUND } from './filled-engine.ts'
 

@@ -140,9 +140,9 @@ async function program(): Promise<Started<Shared['program']>> {
 
 async function postgres(): Promise<Started<Shared['postgres']>> {
   const { startPostgres } = await import('./postgres-server.ts')
-  const { Postgres } = await import('../../adapters/postgres/postgres.ts')
-  const { migrate } = await import('../../adapters/postgres/migrate.ts')
-  const { migrations } = await import('../../adapters/postgres/schema.ts')
+  const { Postgres } = await import('../../adapters/postgres/database/postgres.ts')
+  const { migrate } = await import('../../adapters/postgres/schema/migrate.ts')
+  const { migrations } = await import('../../adapters/postgres/schema/schema.ts')
   const server = await startPostgres({ settings: ['max_connections=300'] })
   const url = await server.fresh()
   const database = await Postgres.open({ url })

@@ -42,7 +42,7 @@ export const COMMAND_CASES: Readonly<Record<string, CommandCase>> = {
     env: { ...without('openid-client'), SECRET: 'secret' },
   },
   'PostgreSQL without its package': {
-    from: ['adapters/postgres/postgres.ts'],
+    from: ['adapters/postgres/database/postgres.ts'],
     config: withField({ database: 'postgres://127.0.0.1:1/none' }),
     env: without('pg'),
   },

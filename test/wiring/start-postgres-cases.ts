@@ -15,7 +15,7 @@ export interface PostgresCase {
   options?: Partial<EngineOptions>
 }
 
-const JOIN = ['adapters/postgres/join-fleet.ts']
+const JOIN = ['adapters/postgres/fleet/join-fleet.ts']
 const state = (name: string) => ({
   sql: `UPDATE nodes SET state = '${name}'`,
   undo: "UPDATE nodes SET state = 'active'",
@@ -42,7 +42,7 @@ export const POSTGRES_CASES: Readonly<Record<string, PostgresCase>> = {
     },
   },
   'a cluster with copies on a node that never joined': {
-    from: ['adapters/postgres/copy-sets.ts'],
+    from: ['adapters/postgres/copies/copy-sets.ts'],
     options: { clusters: [{ id: 'near', nodes: ['a', 'typo'], copies: 2 }] },
   },
   'a catalogue that is being moved in': {
@@ -51,7 +51,7 @@ export const POSTGRES_CASES: Readonly<Record<string, PostgresCase>> = {
     undo: 'DELETE FROM moves',
   },
   'a database of a newer version': {
-    from: ['adapters/postgres/migrate.ts'],
+    from: ['adapters/postgres/schema/migrate.ts'],
     sql: 'INSERT INTO schema_versions (version, tolerated) VALUES (9999, false)',
     undo: 'DELETE FROM schema_versions WHERE version = 9999',
   },

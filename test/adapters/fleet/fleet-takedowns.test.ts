@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { Postgres } from '../../../adapters/postgres/postgres.ts'
+import { Postgres } from '../../../adapters/postgres/database/postgres.ts'
 import { RevisionLog } from '../../../src/content/revision-log.ts'
 import { TAKEDOWNS } from '../../../src/disk/file-names.ts'
 import { nodeFileSystem } from '../../../src/disk/node-file-system.ts'

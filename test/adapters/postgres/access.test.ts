@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, test } from 'vitest'
-import { Postgres } from '../../../adapters/postgres/postgres.ts'
-import { postgresAccess } from '../../../adapters/postgres/postgres-access.ts'
+import { postgresAccess } from '../../../adapters/postgres/access/postgres-access.ts'
+import { Postgres } from '../../../adapters/postgres/database/postgres.ts'
 import type { NewKeyRow } from '../../../src/catalogue/index.ts'
 import { accessRules } from '../../catalogue/access-rules.ts'
 import { PLAIN_ACCOUNT } from '../../support/plain-account.ts'

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { AccountBatches, type Outcome } from '../../../adapters/postgres/account-batches.ts'
+import { AccountBatches, type Outcome } from '../../../adapters/postgres/access/account-batches.ts'
 
 const SMALL = { items: 1, bytes: 100 }
 

@@ -1,6 +1,6 @@
 import pg from 'pg'
 import { describe, expect, test } from 'vitest'
-import type { Postgres } from '../../../adapters/postgres/postgres.ts'
+import type { Postgres } from '../../../adapters/postgres/database/postgres.ts'
 import { needsPostgres } from '../../support/postgres-server.ts'
 import { emptiedDatabase } from './opened-database.ts'
 

@@ -1,4 +1,4 @@
-import type { Postgres } from '../../../adapters/postgres/postgres.ts'
+import type { Postgres } from '../../../adapters/postgres/database/postgres.ts'
 import type { CommitIntent, NewRecord, PinLimits } from '../../../src/catalogue/index.ts'
 import { NO_LIMITS, NOW, SIZES } from '../../catalogue/content-support.ts'
 import type { TestNode } from './catalogue-in-postgres.ts'

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import type { Postgres } from '../../../adapters/postgres/postgres.ts'
+import type { Postgres } from '../../../adapters/postgres/database/postgres.ts'
 import { HoldfastError } from '../../../src/index.ts'
 import { ACCOUNTS, dagOf, listOf, NOW, record, SIZES } from '../../catalogue/content-support.ts'
 import { holdsIn } from '../../catalogue/whole-reconciliation.ts'

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { beginHolds } from '../../../adapters/postgres/begun-holds.ts'
-import type { Postgres } from '../../../adapters/postgres/postgres.ts'
+import type { Postgres } from '../../../adapters/postgres/database/postgres.ts'
+import { beginHolds } from '../../../adapters/postgres/holds/begun-holds.ts'
 import { dagOf, NOW, record, SIZES } from '../../catalogue/content-support.ts'
 import { needsPostgres } from '../../support/postgres-server.ts'
 import { withAccounts } from './catalogue-in-postgres.ts'

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import type { Postgres } from '../../../adapters/postgres/postgres.ts'
-import { postgresAccess } from '../../../adapters/postgres/postgres-access.ts'
+import { postgresAccess } from '../../../adapters/postgres/access/postgres-access.ts'
+import type { Postgres } from '../../../adapters/postgres/database/postgres.ts'
 import { postgresContent } from '../../../adapters/postgres/postgres-content.ts'
 import { CatalogueHolds } from '../../../src/ledger/catalogue-holds.ts'
 import { FAILED_PLANS, play, playModel } from '../../catalogue/catalogue-model.ts'

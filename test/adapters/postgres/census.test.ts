@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import type { Postgres } from '../../../adapters/postgres/postgres.ts'
+import type { Postgres } from '../../../adapters/postgres/database/postgres.ts'
 import { PostgresCensus } from '../../../adapters/postgres/postgres-census.ts'
 import { CensusTable } from '../../../src/catalogue/sqlite/census-table.ts'
 import { commit, dagOf, NOW, record, request } from '../../catalogue/content-support.ts'

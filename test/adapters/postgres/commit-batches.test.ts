@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import type { Postgres } from '../../../adapters/postgres/postgres.ts'
+import type { Postgres } from '../../../adapters/postgres/database/postgres.ts'
 import { HoldfastError } from '../../../src/index.ts'
 import { commit, dagOf, listOf, NOW, record, request, SIZES } from '../../catalogue/content-support.ts'
 import { holdsIn } from '../../catalogue/whole-reconciliation.ts'

@@ -1,5 +1,5 @@
 import { describe, test } from 'vitest'
-import type { Postgres } from '../../../adapters/postgres/postgres.ts'
+import type { Postgres } from '../../../adapters/postgres/database/postgres.ts'
 import { bulkModel } from '../../catalogue/bulk-model.ts'
 import { bulkRules } from '../../catalogue/bulk-rules.ts'
 import { contentRules } from '../../catalogue/content-rules.ts'

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { wantMoves } from '../../../adapters/postgres/copy-sets.ts'
+import { wantMoves } from '../../../adapters/postgres/copies/copy-sets.ts'
 import type { CopySets } from '../../../src/catalogue/copies.ts'
 import { commit, dagOf, NO_LIMITS, NOW, record } from '../../catalogue/content-support.ts'
 import { holdsIn, rootsIn, whole } from '../../catalogue/whole-reconciliation.ts'

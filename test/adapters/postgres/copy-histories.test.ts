@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { changeState } from '../../../adapters/postgres/node-states.ts'
+import { changeState } from '../../../adapters/postgres/nodes/node-states.ts'
 import type { CopySets } from '../../../src/catalogue/copies.ts'
 import { commit, NOW, record } from '../../catalogue/content-support.ts'
 import { needsPostgres } from '../../support/postgres-server.ts'

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { DatabaseHealth } from '../../../adapters/postgres/database-health.ts'
+import { DatabaseHealth } from '../../../adapters/postgres/outages/database-health.ts'
 import { ManualClock } from '../../support/manual-clock.ts'
 
 /** A database whose clock is `ms` behind the node's, with a delay in each direction. */

@@ -1,6 +1,6 @@
 import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { DatabaseOutage } from '../../../adapters/postgres/database-outage.ts'
+import { DatabaseOutage } from '../../../adapters/postgres/outages/database-outage.ts'
 import { type NodeProcess, openNodeProcesses } from '../../support/fleet-processes.ts'
 import { ManualClock } from '../../support/manual-clock.ts'
 import { needsPostgres, startPostgres, type TestPostgres } from '../../support/postgres-server.ts'

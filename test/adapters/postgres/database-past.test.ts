@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { DatabasePast } from '../../../adapters/postgres/database-past.ts'
-import type { Postgres } from '../../../adapters/postgres/postgres.ts'
+import type { Postgres } from '../../../adapters/postgres/database/postgres.ts'
+import { DatabasePast } from '../../../adapters/postgres/outages/database-past.ts'
 import { CataloguePastTable } from '../../../src/ledger/catalogue-past.ts'
 import { Database } from '../../../src/storage/database.ts'
 import { needsPostgres } from '../../support/postgres-server.ts'

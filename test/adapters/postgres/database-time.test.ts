@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import type { Postgres } from '../../../adapters/postgres/postgres.ts'
+import type { Postgres } from '../../../adapters/postgres/database/postgres.ts'
 import { postgresContent } from '../../../adapters/postgres/postgres-content.ts'
 import type { SharedContent } from '../../../src/catalogue/shared-catalogue.ts'
 import { commit, NO_LIMITS, record } from '../../catalogue/content-support.ts'

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import type { Postgres } from '../../../adapters/postgres/postgres.ts'
+import type { Postgres } from '../../../adapters/postgres/database/postgres.ts'
 import type { SetBack } from '../../../src/catalogue/offers.ts'
 import { silentLogger } from '../../../src/domain/logger.ts'
 import { DeletionStop } from '../../../src/pins/deletion-stop.ts'

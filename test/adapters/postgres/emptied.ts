@@ -1,4 +1,4 @@
-import type { Postgres } from '../../../adapters/postgres/postgres.ts'
+import type { Postgres } from '../../../adapters/postgres/database/postgres.ts'
 
 /** Deletes the rows of all tables, so that many tests can share a schema. Revisions keep counting. */
 export async function emptied(database: Postgres): Promise<void> {

@@ -1,4 +1,4 @@
-import type { Postgres } from '../../../adapters/postgres/postgres.ts'
+import type { Postgres } from '../../../adapters/postgres/database/postgres.ts'
 
 const NUMBER = 7
 const DAG = `decode(md5($1 || n), 'hex')`

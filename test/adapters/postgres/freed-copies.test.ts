@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { changeState } from '../../../adapters/postgres/node-states.ts'
+import { changeState } from '../../../adapters/postgres/nodes/node-states.ts'
 import type { CopySets, FreedCopy } from '../../../src/catalogue/copies.ts'
 import { commit, DAG, dagOf, NOW, record } from '../../catalogue/content-support.ts'
 import { whole } from '../../catalogue/whole-reconciliation.ts'

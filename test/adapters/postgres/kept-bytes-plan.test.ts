@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import type { Postgres } from '../../../adapters/postgres/postgres.ts'
+import type { Postgres } from '../../../adapters/postgres/database/postgres.ts'
 import { needsPostgres } from '../../support/postgres-server.ts'
 import { emptiedDatabase } from './opened-database.ts'
 

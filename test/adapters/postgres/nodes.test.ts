@@ -1,6 +1,6 @@
 import { describe, expect, test, vi } from 'vitest'
-import type { Postgres } from '../../../adapters/postgres/postgres.ts'
-import { Nodes } from '../../../adapters/postgres/postgres-nodes.ts'
+import type { Postgres } from '../../../adapters/postgres/database/postgres.ts'
+import { Nodes } from '../../../adapters/postgres/fleet/postgres-nodes.ts'
 import { ManualClock } from '../../support/manual-clock.ts'
 import { needsPostgres } from '../../support/postgres-server.ts'
 import { openedDatabase } from './opened-database.ts'

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, test } from 'vitest'
-import { Postgres } from '../../../adapters/postgres/postgres.ts'
+import { Postgres } from '../../../adapters/postgres/database/postgres.ts'
 import { openMigrated } from '../../../adapters/postgres/shared-database.ts'
 import { needsPostgres, sharedPostgres } from '../../support/postgres-server.ts'
 

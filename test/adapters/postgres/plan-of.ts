@@ -1,4 +1,4 @@
-import type { Postgres } from '../../../adapters/postgres/postgres.ts'
+import type { Postgres } from '../../../adapters/postgres/database/postgres.ts'
 
 /** A node of a plan from EXPLAIN ANALYZE. */
 export interface RunPlan {

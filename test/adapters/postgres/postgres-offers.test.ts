@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import type { Postgres } from '../../../adapters/postgres/postgres.ts'
+import type { Postgres } from '../../../adapters/postgres/database/postgres.ts'
 import type { SetBack } from '../../../src/catalogue/offers.ts'
 import { commit, DAG, dagOf, NO_LIMITS, NOW, record, SIZES } from '../../catalogue/content-support.ts'
 import { rootsIn, whole } from '../../catalogue/whole-reconciliation.ts'

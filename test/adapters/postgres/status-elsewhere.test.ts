@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import type { Postgres } from '../../../adapters/postgres/postgres.ts'
+import type { Postgres } from '../../../adapters/postgres/database/postgres.ts'
 import { cidOf } from '../../../src/ipld/cid.ts'
 import { PinStatusView } from '../../../src/pins/lists/pin-status-view.ts'
 import { AWAY, commit, DAG, NOW, record } from '../../catalogue/content-support.ts'

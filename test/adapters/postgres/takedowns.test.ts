@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import type { Postgres } from '../../../adapters/postgres/postgres.ts'
+import type { Postgres } from '../../../adapters/postgres/database/postgres.ts'
 import { postgresSystem } from '../../../adapters/postgres/postgres-system.ts'
 import { PostgresTakedowns } from '../../../adapters/postgres/postgres-takedowns.ts'
 import { allTables } from '../../../src/features/feature-list.ts'
