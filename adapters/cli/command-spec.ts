@@ -77,7 +77,7 @@ export function shownFlags(flags: FlagTable): [name: string, flag: Flag][] {
   return Object.entries({ ...flags, help: { about: 'this text' } })
 }
 
-const JSON_LINES = { about: 'print one JSON object per line' }
+const JSON_LINES = { about: 'print JSON, one object per line' }
 
 /** Flags of a command that uses the API. */
 export const API_FLAGS = {
