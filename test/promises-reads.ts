@@ -15,9 +15,16 @@ export const readPromises: readonly KeptPromise[] = [
   },
   {
     promise: 'a repeated list shows what another process has written',
-    file: 'src/storage/database.ts',
-    find: '${this.#versions[placeOf(accountId)]} ${this.dataVersion()}`',
-    replace: '${this.#versions[placeOf(accountId)]}`',
+    file: 'src/contract/remembered-answers.ts',
+    find: '${store.versionOf(accountId)} ${others.version}`',
+    replace: '${store.versionOf(accountId)}`',
+    test: { file: remembered, name: 'follows writes of another process, and stays' },
+  },
+  {
+    promise: 'a request sees what another process wrote before it arrived',
+    file: 'src/contract/remembered-answers.ts',
+    find: 'if (arrived !== others.arrived) others',
+    replace: 'if (others.arrived < 0) others',
     test: { file: remembered, name: 'follows writes of another process, and stays' },
   },
   {

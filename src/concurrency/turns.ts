@@ -7,6 +7,9 @@ import { chargeWork, currentOwner } from './work.ts'
  */
 const TURN_MS = 4
 
+/** Number of requests that have asked for their first turn. */
+let arrived = 0
+
 /** Null before any work has started in this turn. */
 let begun: number | null = null
 
@@ -90,8 +93,17 @@ export function nextTurn(signal?: AbortSignal): Promise<void> {
  * @throws the reason of the signal
  */
 export function firstTurn(owner: string, signal?: AbortSignal): Promise<void> | null {
+  arrived++
   chargeWork(owner)
   return mustWait() ? turnOf(owner, signal) : null
+}
+
+/**
+ * Returns a number that each request changes when it arrives. While the number is the same, requests may share what one
+ * of them has read: it is newer than all of them.
+ */
+export function requestsArrived(): number {
+  return arrived
 }
 
 /** Waits like {@link firstTurn} for the owner of the current work. @throws the reason of the signal */

@@ -1,5 +1,6 @@
 import { LRUCache } from 'lru-cache'
 import type { Records } from '../catalogue/records.ts'
+import { requestsArrived } from '../concurrency/turns.ts'
 import type { Clock } from '../domain/clock.ts'
 import type { ApiResponse } from '../http/api-messages.ts'
 
@@ -19,12 +20,21 @@ export interface AnswerVersions {
   of(accountId: string): AnswerVersion | Promise<AnswerVersion>
 }
 
-/** Returns the versions of a catalogue in this process. */
+/** Returns the versions of a catalogue in this process. Other processes may write to its database. */
 export function ownVersions(
-  store: { versionOf(accountId: string): string },
+  store: { versionOf(accountId: string): string; dataVersion(): number },
   records: Pick<Records, 'nextExpiry'>,
 ): AnswerVersions {
-  return { of: accountId => ({ version: store.versionOf(accountId), nextExpiry: () => records.nextExpiry() }) }
+  let others = { arrived: -1, version: 0 }
+  return {
+    of: accountId => {
+      const arrived = requestsArrived()
+      // Requests that have arrived together share one look at the database, because it costs system calls.
+      if (arrived !== others.arrived) others = { arrived, version: store.dataVersion() }
+      const version = `${store.versionOf(accountId)} ${others.version}`
+      return { version, nextExpiry: () => records.nextExpiry() }
+    },
+  }
 }
 
 export interface RememberedAnswersParts {

@@ -208,13 +208,13 @@ export class Database {
   }
 
   /**
-   * Returns a text that differs after each change of the account's lists and statuses by this connection, and after each
-   * commit by another connection.
+   * Returns a text that differs after each change of the account's lists and statuses by this connection. Commits by
+   * others change {@link dataVersion}.
    */
   versionOf(accountId: string): string {
     this.#checkOpen()
     this.#versions ??= this.#watchAccounts()
-    return `${this.#versions[0]} ${this.#versions[placeOf(accountId)]} ${this.dataVersion()}`
+    return `${this.#versions[0]} ${this.#versions[placeOf(accountId)]}`
   }
 
   #watchAccounts(): Uint32Array {
