@@ -73,6 +73,27 @@ export const cataloguePromises: readonly KeptPromise[] = [
     test: { file: 'test/catalogue/content-rules.test.ts', name: 'removes the records of a node' },
   },
   {
+    promise: 'a full account may have content again that it has already',
+    file: 'src/catalogue/sqlite/record-commit.ts',
+    find: 'return { pins: null, storedBytes: null }',
+    replace: 'return { pins: null, storedBytes: 0 }',
+    test: { file: 'test/catalogue/content-rules.test.ts', name: 'enforces the storage quota' },
+  },
+  {
+    promise: 'content for a waiting record needs no further pin of the plan',
+    file: 'src/catalogue/rules/commit-decision.ts',
+    find: 'checkUsage({ ...usage, pins: null }, limits)',
+    replace: 'checkUsage(usage, limits)',
+    test: { file: 'test/catalogue/content-rules.test.ts', name: 'counts the bytes of content for a waiting' },
+  },
+  {
+    promise: 'content for a waiting record counts in the storage of the plan',
+    file: 'src/catalogue/rules/commit-decision.ts',
+    find: 'checkUsage({ ...usage, pins: null }, limits)',
+    replace: 'checkUsage({ pins: null, storedBytes: null }, limits)',
+    test: { file: 'test/catalogue/content-rules.test.ts', name: 'counts the bytes of content for a waiting' },
+  },
+  {
     promise: 'an interrupted removal of many records delays no expiry',
     file: 'src/catalogue/rules/removal-rules.ts',
     find: 'if (ended.length > 0 || !isMore)',

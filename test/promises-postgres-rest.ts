@@ -163,15 +163,22 @@ const promises: readonly KeptPromise[] = [
   {
     promise: 'an upload to a fleet obeys the storage quota',
     file: 'adapters/postgres/records/content-change.ts',
-    find: 'return this.accounts.counted(accountId).storedBytes + dag.charge <= max',
-    replace: 'return this.accounts.counted(accountId).storedBytes >= 0 || dag.charge <= max',
+    find: 'storedBytes: isFree ? null : storedBytes + dag.charge',
+    replace: 'storedBytes: isFree ? null : storedBytes - storedBytes',
+    test: rule('enforces the storage quota'),
+  },
+  {
+    promise: 'a fleet takes content of a full account that it has already',
+    file: 'adapters/postgres/records/content-change.ts',
+    find: 'storedBytes: isFree ? null : storedBytes + dag.charge',
+    replace: 'storedBytes: isFree ? 0 : storedBytes + dag.charge',
     test: rule('enforces the storage quota'),
   },
   {
     promise: 'a fleet refuses more pins than the plan has',
     file: 'adapters/postgres/records/content-change.ts',
-    find: 'if ((await this.accounts.usage(accountId, now)).pins + 1 > maxPins) {',
-    replace: 'if ((await this.accounts.usage(accountId, now)).pins + 1 < 0) {',
+    find: 'return { pins: live + 1, storedBytes',
+    replace: 'return { pins: live, storedBytes',
     test: rule('commits several records together'),
   },
   {

@@ -61,6 +61,17 @@ export const contentRules: readonly ContentRule[] = [
     },
   },
   {
+    name: 'counts the bytes of content for a waiting record, but no second pin',
+    async run(catalogue) {
+      await request(catalogue, record('r1'))
+      const upload = [{ ...record('r2'), name: 'r1' }]
+      const tooLarge = commit(catalogue, upload, { maxPins: 1, maxStorageBytes: 511 })
+      await assert.rejects(tooLarge, isCode('QUOTA_EXCEEDED'))
+      const [made] = await commit(catalogue, upload, { maxPins: 1, maxStorageBytes: 512 })
+      assert.deepEqual([made?.created, made?.record.id, made?.waited?.id], [false, 'r1', 'r1'])
+    },
+  },
+  {
     name: 'commits several records together or not at all',
     async run(catalogue) {
       const { records } = catalogue
@@ -84,6 +95,8 @@ export const contentRules: readonly ContentRule[] = [
       await catalogue.records.discard('r2')
       assert.equal((await catalogue.records.usage('one', NOW)).storedBytes, 0)
       await commit(catalogue, [record('r3', { dag: dagOf('b') })], limits)
+      // While deletion is stopped, the limit may be below zero.
+      await commit(catalogue, [record('r4', { dag: dagOf('b') })], { maxStorageBytes: -1 })
     },
   },
   {

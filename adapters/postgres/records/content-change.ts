@@ -1,12 +1,12 @@
 import type { CommitIntent, Committed, NewRecord, PinLimits, RecordRow } from '../../../src/catalogue/records.ts'
+import { type ChargedDag, decideCommit } from '../../../src/catalogue/rules/commit-decision.ts'
 import { run } from '../../../src/catalogue/rules/driver.ts'
 import { insertFetch } from '../../../src/catalogue/rules/fetch-rows.ts'
 import { wantPlacement } from '../../../src/catalogue/rules/placement-rules.ts'
+import { checkUsage, type LimitedUsage } from '../../../src/catalogue/rules/plan-limits.ts'
 import { SET_WAITING } from '../../../src/catalogue/rules/record-statements.ts'
-import { overStorage } from '../../../src/catalogue/rules/storage-quota.ts'
 import { HoldfastError } from '../../../src/domain/errors.ts'
 import { checkTransition, type StatusReason } from '../../../src/domain/pin-status.ts'
-import type { DagIdentity } from '../../../src/ipld/cid.ts'
 import type { CatalogueHolds } from '../../../src/ledger/catalogue-holds.ts'
 import { LockedAccounts } from '../access/locked-accounts.ts'
 import type { Postgres } from '../database/postgres.ts'
@@ -77,18 +77,23 @@ export class ContentChange {
     return intent.kind === 'whole' ? this.#commitWhole(intent, hold) : this.#commitPart(intent, hold)
   }
 
-  /** @throws HoldfastError `QUOTA_EXCEEDED` if the account has all pins of its plan */
-  async checkPinCount(accountId: string, { maxPins }: PinLimits, now: number): Promise<void> {
-    if (maxPins === null || this.accounts.counted(accountId).pins < maxPins) return
-    if ((await this.accounts.usage(accountId, now)).pins + 1 > maxPins) {
-      throw new HoldfastError('QUOTA_EXCEEDED', `the plan allows ${maxPins} pins`)
-    }
-  }
-
-  /** Returns whether a DAG fits into the storage quota. A DAG that the account already has costs nothing. */
-  async fits(accountId: string, dag: DagIdentity & { charge: number }, max: number | null) {
-    if (max === null || (await this.#known.hasDag(accountId, dag))) return true
-    return this.accounts.counted(accountId).storedBytes + dag.charge <= max
+  /**
+   * Returns what an account would have with a new record. A DAG that it has already pinned adds no bytes.
+   *
+   * @param dag null for a record that waits for its content
+   */
+  async usageWith(
+    accountId: string,
+    dag: ChargedDag | null,
+    { maxPins, maxStorageBytes }: PinLimits,
+    now: number,
+  ): Promise<LimitedUsage> {
+    const { pins, storedBytes } = this.accounts.counted(accountId)
+    const isFree = dag === null || maxStorageBytes === null || (await this.#known.hasDag(accountId, dag))
+    // The counter includes expired records.
+    const isNear = maxPins !== null && pins >= maxPins
+    const live = isNear ? (await this.accounts.usage(accountId, now)).pins : pins
+    return { pins: live + 1, storedBytes: isFree ? null : storedBytes + dag.charge }
   }
 
   /**
@@ -167,14 +172,12 @@ export class ContentChange {
 
   async #commitWhole(intent: CommitIntent & { kind: 'whole' }, hold: Prepared['hold']): Promise<Committed> {
     const { record, dag, limits, now, backendId, isAnew = false } = intent
-    const existing = isAnew ? undefined : await this.#known.identical(record, now)
-    if (existing !== undefined && existing.rootId !== null) return { record: existing, created: false, waited: null }
+    const known = isAnew ? undefined : await this.#known.identical(record, now)
+    const usage = await this.usageWith(record.accountId, dag, limits, now)
+    const { does, existing } = decideCommit(known, usage, limits)
+    if (does === 'repeat') return { record: existing, created: false, waited: null }
     if (hold === null || hold.rootId === null) throw new NeedsHold('the content has no hold')
-    if (existing === undefined) await this.checkPinCount(record.accountId, limits, now)
-    if (!(await this.fits(record.accountId, dag, limits.maxStorageBytes))) {
-      throw new HoldfastError('QUOTA_EXCEEDED', overStorage(limits))
-    }
-    if (existing !== undefined) {
+    if (does === 'fulfil') {
       const fulfilled = await this.fulfil(existing, hold, backendId, now)
       return { record: fulfilled, created: false, waited: existing }
     }
@@ -189,7 +192,7 @@ export class ContentChange {
     const { record, stagedRootId, limits, now } = intent
     if ((await this.#known.identical(record, now)) !== undefined) throw alreadyExists(record)
     if (hold === null) throw new NeedsHold('the staged root has no hold')
-    await this.checkPinCount(record.accountId, limits, now)
+    checkUsage(await this.usageWith(record.accountId, null, limits, now), limits)
     await this.#parts.holds.use(this.#sql, [hold.id])
     const fetchId = await runRule(
       insertFetch(fetchParts(this.#parts.database, this.#parts.holds), intent, {

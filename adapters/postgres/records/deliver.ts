@@ -28,7 +28,8 @@ export async function waitingRecords(
   const change = await ContentChange.begin(sql, parts, accounts)
   const records: WaitingRecords<HeldRoot> = {
     identical: ({ record, now }) => ownStep(async () => (await identicalRecord(sql, record, now)) ?? null),
-    checkPinCount: (accountId, limits, now) => ownStep(() => change.checkPinCount(accountId, limits, now)),
+    usageWith: (accountId, held, limits, now) =>
+      ownStep(() => change.usageWith(accountId, held?.root ?? null, limits, now)),
     insert: row =>
       ownStep(async () => {
         await change.insert(row, null)
@@ -36,7 +37,6 @@ export async function waitingRecords(
         await change.write()
         return row
       }),
-    fits: ({ accountId }, { root }, max) => ownStep(() => change.fits(accountId, root, max)),
     fulfil: (record, { hold, root }, now) => ownStep(() => change.fulfil(record, hold, root.backendId, now)),
   }
   return { change, records }

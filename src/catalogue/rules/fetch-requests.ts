@@ -3,15 +3,15 @@ import { type FetchRequest, OVER_QUOTA, type RequestedPin, type StatusChange } f
 import type { PinLimits, RecordRow } from '../records.ts'
 import { first, type Rule, run } from './driver.ts'
 import { type FetchParts, fetchFor } from './fetch-rows.ts'
+import { checkUsage, excessOf, type LimitedUsage } from './plan-limits.ts'
 import { COUNT_UNFINISHED, SET_FETCH } from './record-statements.ts'
 
 export interface WaitingRecords<Content> {
   /** Returns the live record with the same account, cluster, DAG, expiry, names and meta. */
   identical(request: FetchRequest): Rule<RecordRow | null>
-  /** @throws HoldfastError `QUOTA_EXCEEDED` */
-  checkPinCount(accountId: string, limits: PinLimits, now: number): Rule<void>
+  /** Returns what the account would have with a new record. `content` is null for a record that waits for its content. */
+  usageWith(accountId: string, content: Content | null, limits: PinLimits, now: number): Rule<LimitedUsage>
   insert(row: RecordRow): Rule<RecordRow>
-  fits(record: RecordRow, content: Content, max: number | null, now: number): Rule<boolean>
   fulfil(record: RecordRow, content: Content, now: number): Rule<RecordRow>
 }
 
@@ -27,7 +27,7 @@ export function* requestFetch(
   if (existing !== null && existing.status !== 'failed') {
     return { record: existing, created: false, fetchId: existing.fetchId, changes: [], isNew: false }
   }
-  if (existing === null) yield* records.checkPinCount(record.accountId, limits, now)
+  if (existing === null) checkUsage(yield* records.usageWith(record.accountId, null, limits, now), limits)
   yield* checkQueued(record.accountId, limits)
   const { id: fetchId, isRunning, isNew } = yield* fetchFor(parts, request, begin)
   const changes: StatusChange[] = []
@@ -69,7 +69,9 @@ export function* deliverTo<Content>(
   for (const { record, content } of waiting) {
     const limit = limits.get(record.accountId)
     if (limit === undefined) continue
-    if (yield* records.fits(record, content, limit.maxStorageBytes, now)) {
+    // The waiting record counts as a pin already.
+    const ofStorage = { ...limit, maxPins: null }
+    if (excessOf(yield* records.usageWith(record.accountId, content, ofStorage, now), ofStorage) === null) {
       const fulfilled = yield* records.fulfil(record, content, now)
       if (fulfilled.status !== record.status) changes.push({ record: fulfilled, from: record.status })
     } else {

@@ -3,11 +3,11 @@ import { type BulkChange, type BulkFailure, type BulkStep, FAILURES_KEPT } from 
 import type { AccountUsage, PinLimits, RecordRow } from '../records.ts'
 import { type BulkParts, FORGET_REMOVED, PLACED, REMOVED_AMONG, RESTORE, SET_REMOVED } from './bulk-rows.ts'
 import { all, first, type Rule, run } from './driver.ts'
+import { excessOf } from './plan-limits.ts'
 import { usageOf } from './record-rules.ts'
 import { COUNT, HAS_DAG } from './record-statements.ts'
 import type { HeldRecord } from './removal-rules.ts'
 import { lockRecordRows } from './status-rules.ts'
-import { overStorage } from './storage-quota.ts'
 
 const NOT_FETCHED = 'the fetch ended with the removal: repeat the request'
 
@@ -69,15 +69,4 @@ function* statusNow({ rootId, status }: RecordRow): Rule<PinStatus> {
   const placement = yield* first(PLACED, { rootId })
   if (placement === null) return status
   return placement.isPlaced ? 'pinned' : 'pinning'
-}
-
-/** Returns which limit of the plan a usage exceeds, or null if it exceeds none. */
-export function excessOf(
-  { pins, storedBytes }: { pins: number; storedBytes: number },
-  limits: PinLimits,
-): string | null {
-  const { maxPins, maxStorageBytes } = limits
-  if (maxPins !== null && pins > maxPins) return `the plan allows ${maxPins} pins`
-  if (maxStorageBytes === null || storedBytes <= maxStorageBytes) return null
-  return overStorage(limits)
 }

@@ -6,8 +6,9 @@ import type { Holds } from '../../ledger/holds.ts'
 import type { RootTable } from '../../ledger/root-table.ts'
 import type { WholeDag } from '../../ledger/whole-dag.ts'
 import type { CommitIntent, Committed, PinLimits, RecordRow } from '../records.ts'
+import { type ChargedDag, decideCommit } from '../rules/commit-decision.ts'
 import { wantPlacement } from '../rules/placement-rules.ts'
-import { overStorage } from '../rules/storage-quota.ts'
+import { checkUsage, type LimitedUsage } from '../rules/plan-limits.ts'
 import type { FetchTable } from './fetch-table.ts'
 import type { RecordTable } from './record-table.ts'
 import type { SqliteStatements } from './sqlite-driver.ts'
@@ -41,19 +42,17 @@ export class RecordCommit {
     return intent.kind === 'whole' ? this.#commitWhole(intent) : this.#commitPart(intent)
   }
 
-  /** @throws HoldfastError `QUOTA_EXCEEDED` if the account may not have another record */
-  checkPinCount(accountId: string, { maxPins }: PinLimits, now: number): void {
-    if (maxPins !== null && this.#tables.records.usage(accountId, now).pins + 1 > maxPins) {
-      throw new HoldfastError('QUOTA_EXCEEDED', `the plan allows ${maxPins} pins`)
-    }
-  }
-
   /**
-   * Returns whether a DAG fits into the storage of an account. A DAG that the account has already pinned always fits.
+   * Returns what an account would have with a new record. A DAG that it has already pinned adds no bytes.
+   *
+   * @param dag null for a record that waits for its content
    */
-  fits(accountId: string, dag: DagIdentity & { charge: number }, maxStorageBytes: number | null, now: number): boolean {
-    if (maxStorageBytes === null || this.#tables.records.has(accountId, dag)) return true
-    return this.#tables.records.usage(accountId, now).storedBytes + dag.charge <= maxStorageBytes
+  usageWith(accountId: string, dag: ChargedDag | null, limits: PinLimits, now: number): LimitedUsage {
+    const { records } = this.#tables
+    const charged = limits.maxStorageBytes === null || dag === null || records.has(accountId, dag) ? null : dag
+    if (charged === null && limits.maxPins === null) return { pins: null, storedBytes: null }
+    const { pins, storedBytes } = records.usage(accountId, now)
+    return { pins: pins + 1, storedBytes: charged && storedBytes + charged.charge }
   }
 
   /** Assigns content to a waiting record. The record stays `pinning` until its backend has the content. */
@@ -71,22 +70,20 @@ export class RecordCommit {
 
   #commitWhole(intent: WholeIntent): Committed {
     const { record, dag, limits, now, stagedRootId, backendId, block = null, isAnew = false } = intent
-    const existing = isAnew ? undefined : this.#tables.records.identical(record, now)
-    if (existing !== undefined && existing.rootId !== null) {
+    const known = isAnew ? undefined : this.#tables.records.identical(record, now)
+    const usage = this.usageWith(record.accountId, dag, limits, now)
+    const { does, existing } = decideCommit(known, usage, limits)
+    if (does === 'repeat') {
       if (stagedRootId !== null) this.#tables.roots.abandon(stagedRootId)
       const healed = block !== null && this.#tables.claims.mend(backendId, block)
       return { record: existing, created: false, waited: null, healed }
-    }
-    if (existing === undefined) this.checkPinCount(record.accountId, limits, now)
-    if (!this.fits(record.accountId, dag, limits.maxStorageBytes, now)) {
-      throw new HoldfastError('QUOTA_EXCEEDED', overStorage(limits))
     }
     const stored =
       block === null
         ? this.#complete(backendId, stagedRootId, dag)
         : this.#tables.claims.storeRoot(this.#tables.roots, backendId, dag, block, now)
     const { rootId, healed, dagSize, charge } = stored
-    if (existing !== undefined)
+    if (does === 'fulfil')
       return { record: this.#fulfilled(existing, rootId, now), created: false, waited: existing, healed }
     const made = { ...record, status: this.#statusIn(backendId, record, now), rootId, dagSize, charge, fetchId: null }
     this.#tables.records.insert(made)
@@ -119,7 +116,7 @@ export class RecordCommit {
     const { record, stagedRootId, limits, now } = intent
     const known = (): HoldfastError => new HoldfastError('CONFLICT', `this pin of ${record.cid} exists already`)
     if (this.#tables.records.identical(record, now) !== undefined) throw known()
-    this.checkPinCount(record.accountId, limits, now)
+    checkUsage(this.usageWith(record.accountId, null, limits, now), limits)
     const fetchId = this.#tables.fetches.insert(intent, stagedRootId)
     if (fetchId === null) throw known()
     const row = { ...record, rootId: null, dagSize: 0, charge: 0, fetchId }

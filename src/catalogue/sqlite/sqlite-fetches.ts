@@ -68,13 +68,12 @@ function waitingRecords(records: RecordTable, commit: RecordCommit): WaitingReco
   }
   return {
     identical: ({ record, now }) => own(() => records.identical(record, now) ?? null),
-    checkPinCount: (accountId, limits, now) => own(() => commit.checkPinCount(accountId, limits, now)),
+    usageWith: (accountId, root, limits, now) => own(() => commit.usageWith(accountId, root, limits, now)),
     insert: row =>
       own(() => {
         records.insert(row)
         return reread(row.id)
       }),
-    fits: ({ accountId }, root, max, now) => own(() => commit.fits(accountId, root, max, now)),
     fulfil: (record, root, now) =>
       own(() => {
         commit.fulfil(record, root.id, now)

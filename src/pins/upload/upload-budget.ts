@@ -1,5 +1,5 @@
 import type { PinLimits } from '../../catalogue/records.ts'
-import { overStorage } from '../../catalogue/rules/storage-quota.ts'
+import { overStorage } from '../../catalogue/rules/plan-limits.ts'
 import { HoldfastError } from '../../domain/errors.ts'
 import type { Plan } from '../../domain/plan.ts'
 

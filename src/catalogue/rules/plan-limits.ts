@@ -1,0 +1,32 @@
+import { HoldfastError } from '../../domain/errors.ts'
+import type { PinLimits } from '../records.ts'
+
+/** Returns why an account may not store more, in the words of every refusal. */
+export function overStorage({
+  maxStorageBytes,
+  undeletedBytes = 0,
+}: Omit<PinLimits, 'maxPins' | 'maxQueuedPins'>): string {
+  const allowed = `the plan allows ${(maxStorageBytes ?? 0) + undeletedBytes} bytes of storage`
+  if (undeletedBytes === 0) return allowed
+  return `${allowed}. While a backup or a set-back stops deletion, ${undeletedBytes} bytes that were deleted count too`
+}
+
+/** What an account would have with more records. A part is null if no limit holds for it, or the records add none. */
+export interface LimitedUsage {
+  pins: number | null
+  storedBytes: number | null
+}
+
+/** Returns which limit of the plan a usage exceeds, or null if it exceeds none. */
+export function excessOf({ pins, storedBytes }: LimitedUsage, limits: PinLimits): string | null {
+  const { maxPins, maxStorageBytes } = limits
+  if (maxPins !== null && pins !== null && pins > maxPins) return `the plan allows ${maxPins} pins`
+  if (maxStorageBytes === null || storedBytes === null || storedBytes <= maxStorageBytes) return null
+  return overStorage(limits)
+}
+
+/** @throws HoldfastError `QUOTA_EXCEEDED` if the plan does not allow the usage */
+export function checkUsage(usage: LimitedUsage, limits: PinLimits): void {
+  const excess = excessOf(usage, limits)
+  if (excess !== null) throw new HoldfastError('QUOTA_EXCEEDED', excess)
+}
