@@ -11,7 +11,7 @@ export function overStorage({
   return `${allowed}. While a backup or a set-back stops deletion, ${undeletedBytes} bytes that were deleted count too`
 }
 
-/** What an account would have with more records. A part is null if no limit holds for it, or the records add none. */
+/** Usage of an account with more records. A part is null if no limit holds for it, or the records add none. */
 export interface LimitedUsage {
   pins: number | null
   storedBytes: number | null
