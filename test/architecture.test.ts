@@ -116,7 +116,7 @@ const SHARED_FILE_NAMES: Readonly<Record<string, string>> = {
   'definition.ts': 'the form of an adapter of clusters: its configuration',
   'declaration.ts': 'the form of a feature: what is known of it without its module',
   'options.ts': 'the form of an adapter of clusters: its types for an embedder',
-  'schema-next.ts': 'the migration of the next version: of SQLite, of PostgreSQL',
+  'schema-0.4.0.ts': 'the migration of version 0.4.0: of SQLite, of PostgreSQL',
 }
 
 /** Directories of tests that mirror no source directory: suites that test the whole. */
@@ -129,7 +129,7 @@ const SHARED_NAMES: Readonly<Record<string, string>> = {
   RenameRequest: 'public in holdfast and, without an engine’s checks, in holdfast/catalogue',
   holdfast: 'the adapter of holdfast/fastify, and that of holdfast/holdfast',
   migrations: 'the two drivers of the catalogue',
-  nextSchema: 'the two drivers of the catalogue',
+  changes040Schema: 'the two drivers of the catalogue',
   placementsSeenSchema: 'the two drivers of the catalogue',
   webhooksSchema: 'the two drivers of the catalogue',
 }

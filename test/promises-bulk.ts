@@ -105,7 +105,7 @@ export const bulkPromises: readonly KeptPromise[] = [
   },
   {
     promise: 'an upload to PostgreSQL does not read all content of its account',
-    file: 'adapters/postgres/schema/schema-next.ts',
+    file: 'adapters/postgres/schema/schema-0.4.0.ts',
     find: 'WHERE root_id > 0;',
     replace: 'WHERE root_id IS NOT NULL;',
     test: { file: 'test/adapters/postgres/kept-bytes-plan.test.ts', name: 'without statistics, a look-up of content' },

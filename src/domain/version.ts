@@ -1,2 +1,2 @@
 /** A test checks that package.json has the same version. */
-export const VERSION = '0.3.0'
+export const VERSION = '0.4.0'

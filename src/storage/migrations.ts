@@ -1,3 +1,4 @@
+import { changes040Schema } from './schema-0.4.0.ts'
 import { auditSchema } from './schema-audit.ts'
 import {
   catalogueMoveSchema,
@@ -8,7 +9,6 @@ import {
 import { backendClustersSchema, egressSchema, holdsSchema } from './schema-holds.ts'
 import { usersOfProvidersSchema } from './schema-identities.ts'
 import { bulkSchema, jobsSchema } from './schema-jobs.ts'
-import { nextSchema } from './schema-next.ts'
 import { announcedAsSchema, nodeIdentitySchema } from './schema-node-identity.ts'
 import { linksSchema } from './schema-password-links.ts'
 import {
@@ -296,5 +296,5 @@ export const migrations: readonly string[] = [
   auditSchema,
   failedDeliveriesSchema,
   knownSetBackSchema,
-  nextSchema,
+  changes040Schema,
 ]

@@ -1,4 +1,5 @@
 import type { Migration } from './migrate.ts'
+import { changes040Schema } from './schema-0.4.0.ts'
 import { accessSchema } from './schema-access.ts'
 import { auditLogSchema } from './schema-audit-log.ts'
 import { bulkChangesSchema } from './schema-bulk.ts'
@@ -6,7 +7,6 @@ import { contentSchema, placementsSeenSchema } from './schema-content.ts'
 import { deliveryFailuresSchema, webhooksSchema } from './schema-deliveries.ts'
 import { leasedJobsSchema } from './schema-leased-jobs.ts'
 import { movesSchema } from './schema-moves.ts'
-import { nextSchema } from './schema-next.ts'
 import { leavingSchema, nodeStatesSchema, nodesSchema, retiringSchema, runsSchema } from './schema-nodes.ts'
 import { pagesSchema, statesSchema } from './schema-pages.ts'
 import { setBacksSchema } from './schema-set-backs.ts'
@@ -41,5 +41,5 @@ export const migrations: readonly Migration[] = [
   { sql: nodeStatesSchema, isTolerated: false },
   { sql: setBacksSchema, isTolerated: false },
   { sql: retiringSchema, isTolerated: true },
-  { sql: nextSchema, isTolerated: true, whenNew: applyVisibility },
+  { sql: changes040Schema, isTolerated: true, whenNew: applyVisibility },
 ]

@@ -3,8 +3,8 @@ import { lostCopiesSchema } from './schema-lost-copies.ts'
 import { revisionsSchema } from './schema-revisions.ts'
 import { undoPeriodsSchema } from './schema-undo.ts'
 
-/** All changes of the next version. It only adds, so nodes of the version before go on beside it. */
-export const nextSchema = `
+/** All changes of version 0.4.0. It only adds, so nodes of 0.3.0 go on beside it. */
+export const changes040Schema = `
   -- When the user of a sign-in that the console keeps last proved to be there. Null for a session that is not kept, and
   -- for a key since its creation.
   ALTER TABLE sessions ADD COLUMN proved_at BIGINT;

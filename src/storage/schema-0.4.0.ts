@@ -2,8 +2,8 @@ import { keptBytesSchema } from './schema-kept.ts'
 import { ownersSchema } from './schema-owners.ts'
 import { searchNamesSchema } from './schema-search-names.ts'
 
-/** Changes of the next release. */
-export const nextSchema = `
+/** Changes of version 0.4.0. */
+export const changes040Schema = `
   -- When the user of a sign-in that the console keeps last proved to be there. Null for a session that is not kept, and
   -- for a key since its creation.
   ALTER TABLE sessions ADD COLUMN proved_at INTEGER;
