@@ -116,7 +116,7 @@ const SHARED_FILE_NAMES: Readonly<Record<string, string>> = {
   'definition.ts': 'the form of an adapter of clusters: its configuration',
   'declaration.ts': 'the form of a feature: what is known of it without its module',
   'options.ts': 'the form of an adapter of clusters: its types for an embedder',
-  'schema-0.4.0.ts': 'the migration of version 0.4.0: of SQLite, of PostgreSQL',
+  'schema-0-4-0.ts': 'the migration of version 0.4.0: of SQLite, of PostgreSQL',
 }
 
 /** Directories of tests that mirror no source directory: suites that test the whole. */

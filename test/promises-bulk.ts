@@ -105,7 +105,7 @@ export const bulkPromises: readonly KeptPromise[] = [
   },
   {
     promise: 'an upload to PostgreSQL does not read all content of its account',
-    file: 'adapters/postgres/schema/schema-0.4.0.ts',
+    file: 'adapters/postgres/schema/schema-0-4-0.ts',
     find: 'WHERE root_id > 0;',
     replace: 'WHERE root_id IS NOT NULL;',
     test: { file: 'test/adapters/postgres/kept-bytes-plan.test.ts', name: 'without statistics, a look-up of content' },
@@ -757,16 +757,16 @@ export const bulkPromises: readonly KeptPromise[] = [
   },
   {
     promise: 'an undo checks the number of pins',
-    file: 'src/catalogue/rules/restore-rules.ts',
-    find: 'if (maxPins !== null && pins > maxPins)',
-    replace: 'if (maxPins !== null && pins < 0)',
+    file: 'src/catalogue/rules/plan-limits.ts',
+    find: 'if (maxPins !== null && pins !== null && pins > maxPins)',
+    replace: 'if (maxPins !== null && pins !== null && pins < 0)',
     test: rule('refuses an undo after its period'),
   },
   {
     promise: 'an undo checks the stored bytes',
-    file: 'src/catalogue/rules/restore-rules.ts',
-    find: 'if (maxStorageBytes === null || storedBytes <= maxStorageBytes)',
-    replace: 'if (maxStorageBytes === null || storedBytes > 0)',
+    file: 'src/catalogue/rules/plan-limits.ts',
+    find: 'if (maxStorageBytes === null || storedBytes === null || storedBytes <= maxStorageBytes)',
+    replace: 'if (maxStorageBytes === null || storedBytes === null || storedBytes > 0)',
     test: rule('refuses an undo after its period'),
   },
   {

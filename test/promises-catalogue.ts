@@ -81,14 +81,14 @@ export const cataloguePromises: readonly KeptPromise[] = [
   },
   {
     promise: 'content for a waiting record needs no further pin of the plan',
-    file: 'src/catalogue/rules/commit-decision.ts',
+    file: 'src/catalogue/rules/plan-limits.ts',
     find: 'checkUsage({ ...usage, pins: null }, limits)',
     replace: 'checkUsage(usage, limits)',
     test: { file: 'test/catalogue/content-rules.test.ts', name: 'counts the bytes of content for a waiting' },
   },
   {
     promise: 'content for a waiting record counts in the storage of the plan',
-    file: 'src/catalogue/rules/commit-decision.ts',
+    file: 'src/catalogue/rules/plan-limits.ts',
     find: 'checkUsage({ ...usage, pins: null }, limits)',
     replace: 'checkUsage({ pins: null, storedBytes: null }, limits)',
     test: { file: 'test/catalogue/content-rules.test.ts', name: 'counts the bytes of content for a waiting' },

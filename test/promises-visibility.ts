@@ -545,7 +545,7 @@ export const visibilityPromises: readonly KeptPromise[] = [
   },
   {
     promise: 'a list of one visibility in PostgreSQL passes no records of the other',
-    file: 'adapters/postgres/schema/schema-0.4.0.ts',
+    file: 'adapters/postgres/schema/schema-0-4-0.ts',
     find: 'INCLUDE (expires_at) WHERE owner = 0;',
     replace: 'INCLUDE (expires_at) WHERE owner = 1;',
     test: oneVisibility('reads few records of a list with many private ones'),

@@ -1,4 +1,4 @@
-import { changes040Schema } from './schema-0.4.0.ts'
+import { changes040Schema } from './schema-0-4-0.ts'
 import { auditSchema } from './schema-audit.ts'
 import {
   catalogueMoveSchema,

@@ -48,6 +48,17 @@ export const wrongCatalogues: readonly WrongCatalogue[] = [
     [/^commits several records/],
   ],
   [
+    'takes content beyond the quota',
+    ({ records }) => ({
+      records: {
+        ...records,
+        commit: intents =>
+          records.commit(intents.map(one => ({ ...one, limits: { ...one.limits, maxStorageBytes: null } }))),
+      },
+    }),
+    [/^enforces the storage/, /^counts the bytes of content/],
+  ],
+  [
     'creates a second record for an identical request',
     ({ records }) => ({
       records: {

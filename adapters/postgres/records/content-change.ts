@@ -1,9 +1,13 @@
 import type { CommitIntent, Committed, NewRecord, PinLimits, RecordRow } from '../../../src/catalogue/records.ts'
-import { type ChargedDag, decideCommit } from '../../../src/catalogue/rules/commit-decision.ts'
 import { run } from '../../../src/catalogue/rules/driver.ts'
 import { insertFetch } from '../../../src/catalogue/rules/fetch-rows.ts'
 import { wantPlacement } from '../../../src/catalogue/rules/placement-rules.ts'
-import { checkUsage, type LimitedUsage } from '../../../src/catalogue/rules/plan-limits.ts'
+import {
+  type ChargedDag,
+  checkUsage,
+  decideCommit,
+  type LimitedUsage,
+} from '../../../src/catalogue/rules/plan-limits.ts'
 import { SET_WAITING } from '../../../src/catalogue/rules/record-statements.ts'
 import { HoldfastError } from '../../../src/domain/errors.ts'
 import { checkTransition, type StatusReason } from '../../../src/domain/pin-status.ts'

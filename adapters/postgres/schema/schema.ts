@@ -1,5 +1,5 @@
 import type { Migration } from './migrate.ts'
-import { changes040Schema } from './schema-0.4.0.ts'
+import { changes040Schema } from './schema-0-4-0.ts'
 import { accessSchema } from './schema-access.ts'
 import { auditLogSchema } from './schema-audit-log.ts'
 import { bulkChangesSchema } from './schema-bulk.ts'

@@ -14,9 +14,9 @@ const ROWS = Number(process.env.HOLDFAST_MIGRATED_ROWS ?? 10_000)
 const BEFORE = migrations.findIndex(({ sql }) => sql === leasedJobsSchema)
 const ADAPTER = JSON.stringify(join(import.meta.dirname, '../../../adapters/postgres'))
 const MIGRATE = `
-  const { Postgres } = await import(${ADAPTER} + '/postgres.ts')
-  const { migrate } = await import(${ADAPTER} + '/migrate.ts')
-  const { migrations } = await import(${ADAPTER} + '/schema.ts')
+  const { Postgres } = await import(${ADAPTER} + '/database/postgres.ts')
+  const { migrate } = await import(${ADAPTER} + '/schema/migrate.ts')
+  const { migrations } = await import(${ADAPTER} + '/schema/schema.ts')
   const database = await Postgres.open({ url: process.argv[1] })
   await migrate(database, migrations)
   await database.close()`

@@ -1,5 +1,5 @@
 import { readdirSync, readFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { postgresAccess } from '../../../adapters/postgres/access/postgres-access.ts'
 import { postgresSignIn } from '../../../adapters/postgres/access/postgres-sign-in.ts'
@@ -254,7 +254,8 @@ const OTHER_SOURCES = /^(schema|migrate|move)/
 
 /** Returns the statements in the sources, with their interpolations. */
 function writtenStatements(): string[] {
-  const files = readdirSync(SOURCES).filter(file => !OTHER_SOURCES.test(file))
+  const all = readdirSync(SOURCES, { recursive: true, encoding: 'utf8' }).filter(file => file.endsWith('.ts'))
+  const files = all.filter(file => !OTHER_SOURCES.test(basename(file)))
   return files.flatMap(file => {
     const text = readFileSync(join(SOURCES, file), 'utf8').replaceAll(/\/\*[\s\S]*?\*\/|^ *\/\/.*$/gm, '')
     return [...text.matchAll(/'([^'\n]*)'|"([^"\n]*)"|`([^`]*)`/g)]
