@@ -84,14 +84,14 @@ export const cataloguePromises: readonly KeptPromise[] = [
     file: 'src/catalogue/rules/plan-limits.ts',
     find: 'checkUsage({ ...usage, pins: null }, limits)',
     replace: 'checkUsage(usage, limits)',
-    test: { file: 'test/catalogue/content-rules.test.ts', name: 'counts the bytes of content for a waiting' },
+    test: { file: 'test/catalogue/content-rules.test.ts', name: 'counts the bytes of content for' },
   },
   {
     promise: 'content for a waiting record counts in the storage of the plan',
     file: 'src/catalogue/rules/plan-limits.ts',
     find: 'checkUsage({ ...usage, pins: null }, limits)',
     replace: 'checkUsage({ pins: null, storedBytes: null }, limits)',
-    test: { file: 'test/catalogue/content-rules.test.ts', name: 'counts the bytes of content for a waiting' },
+    test: { file: 'test/catalogue/content-rules.test.ts', name: 'counts the bytes of content for' },
   },
   {
     promise: 'an interrupted removal of many records delays no expiry',
