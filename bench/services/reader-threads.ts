@@ -19,6 +19,8 @@ export async function readerThreads(url: string): Promise<void> {
       if (performance.now() > until) throw new Error(`the main thread still serves it after ${LONGEST_MS} ms`)
       await sleep(ASK_EVERY_MS)
     }
+    // The main thread leaves the port in the next rounds of its loop. A connection in that moment may be reset.
+    await sleep(ASK_EVERY_MS)
   } catch (cause) {
     throw new Error(`the gateway at ${url} has no threads of its own, which the bench measures`, { cause })
   } finally {
