@@ -43,11 +43,14 @@ describe('work in flight of the version before, in PostgreSQL', needsPostgres, (
         const others = `SELECT 1 FROM pg_stat_activity
           WHERE datname = current_database() AND pid <> pg_backend_pid() AND backend_type = 'client backend'`
         const waiting = `${others} AND wait_event_type = 'Lock'`
-        while ((await database.reading.first(waiting)) === undefined) expect(child.exitCode).toBeNull()
-        child.kill('SIGKILL')
-        await ended
-        await reader.query('ROLLBACK')
-        reader.release()
+        try {
+          while ((await database.reading.first(waiting)) === undefined) expect(child.exitCode).toBeNull()
+          child.kill('SIGKILL')
+          await ended
+        } finally {
+          await reader.query('ROLLBACK')
+          reader.release()
+        }
         // The server notices the end of the client after the statement.
         while ((await database.reading.first(`${others} AND state <> 'idle'`)) !== undefined) {}
       }
