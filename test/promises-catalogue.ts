@@ -82,14 +82,21 @@ export const cataloguePromises: readonly KeptPromise[] = [
   {
     promise: 'content for a waiting record needs no further pin of the plan',
     file: 'src/catalogue/rules/plan-limits.ts',
-    find: 'checkUsage({ ...usage, pins: null }, limits)',
+    find: 'checkUsage(usage, ofWaiting(limits))',
     replace: 'checkUsage(usage, limits)',
+    test: { file: 'test/catalogue/content-rules.test.ts', name: 'counts the bytes of content for' },
+  },
+  {
+    promise: 'fetched content for a waiting record needs no further pin of the plan',
+    file: 'src/catalogue/rules/fetch-requests.ts',
+    find: 'const left = ofWaiting(limit)',
+    replace: 'const left = limit',
     test: { file: 'test/catalogue/content-rules.test.ts', name: 'counts the bytes of content for' },
   },
   {
     promise: 'content for a waiting record counts in the storage of the plan',
     file: 'src/catalogue/rules/plan-limits.ts',
-    find: 'checkUsage({ ...usage, pins: null }, limits)',
+    find: 'checkUsage(usage, ofWaiting(limits))',
     replace: 'checkUsage({ pins: null, storedBytes: null }, limits)',
     test: { file: 'test/catalogue/content-rules.test.ts', name: 'counts the bytes of content for' },
   },

@@ -63,12 +63,19 @@ export const contentRules: readonly ContentRule[] = [
   {
     name: 'counts the bytes of content for a waiting record, but no second pin',
     async run(catalogue) {
+      const { records, fetches } = catalogue
       await request(catalogue, record('r1'))
       const upload = [{ ...record('r2'), name: 'r1' }]
       const tooLarge = commit(catalogue, upload, { maxPins: 1, maxStorageBytes: 511 })
       await assert.rejects(tooLarge, isCode('QUOTA_EXCEEDED'))
       const [made] = await commit(catalogue, upload, { maxPins: 1, maxStorageBytes: 512 })
       assert.deepEqual([made?.created, made?.record.id, made?.waited?.id], [false, 'r1', 'r1'])
+      const { fetchId } = await request(catalogue, record('r3', { dag: dagOf('b') }))
+      const id = fetchId ?? 0
+      await fetches.start(id, NOW)
+      await fetches.complete(id, { ...dagOf('b'), ...SIZES })
+      await fetches.deliver(id, new Map([['one', { ...NO_LIMITS, maxPins: 1 }]]), NOW)
+      assert.equal((await records.get('r3'))?.status, 'pinned')
     },
   },
   {

@@ -3,7 +3,7 @@ import { type FetchRequest, OVER_QUOTA, type RequestedPin, type StatusChange } f
 import type { PinLimits, RecordRow } from '../records.ts'
 import { first, type Rule, run } from './driver.ts'
 import { type FetchParts, fetchFor } from './fetch-rows.ts'
-import { checkUsage, excessOf, type LimitedUsage } from './plan-limits.ts'
+import { checkUsage, excessOf, type LimitedUsage, ofWaiting } from './plan-limits.ts'
 import { COUNT_UNFINISHED, SET_FETCH } from './record-statements.ts'
 
 export interface WaitingRecords<Content> {
@@ -69,9 +69,8 @@ export function* deliverTo<Content>(
   for (const { record, content } of waiting) {
     const limit = limits.get(record.accountId)
     if (limit === undefined) continue
-    // The waiting record counts as a pin already.
-    const ofStorage = { ...limit, maxPins: null }
-    if (excessOf(yield* records.usageWith(record.accountId, content, ofStorage, now), ofStorage) === null) {
+    const left = ofWaiting(limit)
+    if (excessOf(yield* records.usageWith(record.accountId, content, left, now), left) === null) {
       const fulfilled = yield* records.fulfil(record, content, now)
       if (fulfilled.status !== record.status) changes.push({ record: fulfilled, from: record.status })
     } else {

@@ -32,6 +32,11 @@ export function checkUsage(usage: LimitedUsage, limits: PinLimits): void {
   if (excess !== null) throw new HoldfastError('QUOTA_EXCEEDED', excess)
 }
 
+/** Returns the limits for the content of a waiting record, which counts as a pin already. */
+export function ofWaiting(limits: PinLimits): PinLimits {
+  return { ...limits, maxPins: null }
+}
+
 /** A DAG, and the bytes that the quota counts for it. */
 export type ChargedDag = DagIdentity & { charge: number }
 
@@ -51,7 +56,6 @@ export function decideCommit(existing: RecordRow | undefined, usage: LimitedUsag
     return { does: 'insert', existing: null }
   }
   if (existing.rootId !== null) return { does: 'repeat', existing }
-  // The waiting record counts as a pin already.
-  checkUsage({ ...usage, pins: null }, limits)
+  checkUsage(usage, ofWaiting(limits))
   return { does: 'fulfil', existing }
 }
