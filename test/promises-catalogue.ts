@@ -187,9 +187,16 @@ export const cataloguePromises: readonly KeptPromise[] = [
   {
     promise: 'a search repeats no count of a block that has changed',
     file: 'src/catalogue/sqlite/record-searches.ts',
-    find: ' && !this.#index.hasChanged(block.number)',
+    find: ' && !block.hasChanged',
     replace: '',
-    test: { file: searches, name: 'finds what a scan finds, while records, names and clocks' },
+    test: { file: searches, name: 'repeats a count until a record of its block' },
+  },
+  {
+    promise: 'a search sees that any record of a block has changed, not only its newest',
+    file: 'src/catalogue/sqlite/record-searches.ts',
+    find: 'BETWEEN ${block} AND ${block} + ${BLOCK_RECORDS - 1})',
+    replace: '= records.search_id)',
+    test: { file: searches, name: 'repeats a count until a record of its block' },
   },
   {
     promise: 'the searches of an account leave slots for others',

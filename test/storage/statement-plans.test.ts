@@ -106,7 +106,7 @@ function useSearches(db: Database): void {
   const multihashes = [Buffer.from('one'), Buffer.from('two')]
   const names = [{ text: 'name', match: 'ipartial' as const }]
   const meta = Object.fromEntries(Array.from({ length: 9 }, (_, i) => [`key ${i}`, 'yes']))
-  const block = { first: 1, last: 2 ** 15 - 1, number: 0, isSure: false, isFull: false }
+  const block = { first: 1, last: 2 ** 15 - 1, number: 0, isSure: false, isFull: false, hasChanged: true }
   const use = (asked: Partial<RecordSearch>, isRare: boolean): void => {
     const filter = {
       accountId: 'one',

@@ -17,6 +17,8 @@ export interface Block extends TimedSpan {
   number: number
   /** True if the part has all records of the block, and all of them lie within the time bounds. */
   isFull: boolean
+  /** True if a record of the block has changed since its words were indexed. A kept count may then be wrong. */
+  hasChanged: boolean
 }
 
 /** The matches in a block, in the order of the search. */
@@ -79,10 +81,10 @@ export class BlockSearch {
   }
 
   /** Returns the ids of a block's records that can match, if a word of the question is rare; otherwise null. */
-  #few(question: RecordQuestion, { number, first, last }: Block): number[] | null {
+  #few(question: RecordQuestion, { number, first, last, hasChanged }: Block): number[] | null {
     const words = question.required(number).slice(0, MOST_PROBED)
     if (words.length === 0) return null
-    const changed = this.#index.pending(first, last, FEW + 1)
+    const changed = hasChanged ? this.#index.pending(first, last, FEW + 1) : []
     if (changed.length > FEW) return null
     for (const word of words) {
       const found = this.#withWord.all(word, first, last, FEW + 1)

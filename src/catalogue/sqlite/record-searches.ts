@@ -11,6 +11,13 @@ import type { SearchIndex } from './search-index.ts'
 
 type Searching = RecordFilter & { search: RecordSearch }
 
+/** The first record of a span. */
+interface First {
+  id: number
+  /** True if a record of its block has changed since its words were indexed. */
+  hasChanged: 0 | 1
+}
+
 /** Maximum number of records that one statement compares if the index `records_by_search` alone does not suffice. */
 const COMPARED_AT_ONCE = 2 ** 12
 
@@ -21,8 +28,8 @@ export class RecordSearches {
   readonly #order: ListOrder
   readonly #search: BlockSearch
   readonly #list: Statement<[string], { number: number; last: number }>
-  readonly #newest: Statement<[number, number], { id: number }>
-  readonly #oldest: Statement<[number, number], { id: number }>
+  readonly #newest: Statement<[number, number], First>
+  readonly #oldest: Statement<[number, number], First>
 
   constructor(db: Database, records: RecordTable, index: SearchIndex) {
     this.#records = records
@@ -46,7 +53,8 @@ export class RecordSearches {
     const rows: ListedRecord[] = []
     let total = 0
     for (const block of this.#blocks(filter, question, null)) {
-      const isKept = block.isFull && !this.#index.hasChanged(block.number)
+      if (block.hasChanged) this.#index.catchUp()
+      const isKept = block.isFull && !block.hasChanged
       const known = isKept ? counts.get(question.key, block.number, now) : undefined
       const isPassed = known === 0 || (known !== undefined && (rows.length >= limit || total + known <= offset))
       if (!isPassed) {
@@ -99,7 +107,7 @@ export class RecordSearches {
           span.isSure &&
           part.first === block.first &&
           (part.last === block.last || first.get(part.last + 1, block.last) === undefined)
-        yield { ...part, number: block.number, isSure: span.isSure, isFull }
+        yield { ...part, number: block.number, isSure: span.isSure, isFull, hasChanged: next.hasChanged === 1 }
         left = spanAfter(left, oldestFirst ? part.last : part.first, oldestFirst)
       }
     }
@@ -121,8 +129,10 @@ function spanAfter({ first, last }: Span, after: number | null, oldestFirst: boo
   return oldestFirst ? { first: Math.max(first, after + 1), last } : { first, last: Math.min(last, after - 1) }
 }
 
-function firstIn(db: Database, order: 'ASC' | 'DESC'): Statement<[number, number], { id: number }> {
-  return db.prepare(
-    `SELECT search_id AS id FROM records WHERE search_id BETWEEN ? AND ? ORDER BY search_id ${order} LIMIT 1`,
-  )
+function firstIn(db: Database, order: 'ASC' | 'DESC'): Statement<[number, number], First> {
+  const block = `records.search_id / ${BLOCK_RECORDS} * ${BLOCK_RECORDS}`
+  return db.prepare(`
+    SELECT search_id AS id, EXISTS (
+      SELECT 1 FROM search_pending WHERE search_id BETWEEN ${block} AND ${block} + ${BLOCK_RECORDS - 1}) AS "hasChanged"
+    FROM records WHERE search_id BETWEEN ? AND ? ORDER BY search_id ${order} LIMIT 1`)
 }

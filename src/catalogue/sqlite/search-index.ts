@@ -53,14 +53,9 @@ export class SearchIndex extends WithStatements {
     return this.#pendingIn.all(first, last, limit)
   }
 
-  /**
-   * Returns whether a record of the block has changed since its words were indexed. A kept count may then be wrong. The
-   * caller does not wait for the words, which are indexed soon.
-   */
-  hasChanged(block: number): boolean {
-    const hasChanged = this.#pendingIn.get(block * BLOCK_RECORDS, (block + 1) * BLOCK_RECORDS - 1, 1) !== undefined
-    if (hasChanged) void this.#catchUp(1)
-    return hasChanged
+  /** Indexes the words of changed records soon. A search that has met such records does not wait for it. */
+  catchUp(): void {
+    void this.#catchUp(1)
   }
 
   /** Indexes words until fewer than `enough` records wait. */
