@@ -1,4 +1,4 @@
-import { randomBytes } from 'node:crypto'
+import { randomFillSync } from 'node:crypto'
 import type { ListedRecord } from '../catalogue/records.ts'
 import { PUBLIC } from '../ledger/possessor.ts'
 import type { PinRecord } from './pin-types.ts'
@@ -6,6 +6,11 @@ import type { PinRecord } from './pin-types.ts'
 /** Digits, in base 36, of the number of an id within its millisecond. */
 const NUMBER_DIGITS = 3
 const MOST_NUMBERS = 36 ** NUMBER_DIGITS
+
+const RANDOM_BYTES = 7
+/** Random bytes for 512 ids. To ask for the bytes of one id costs as much as a statement. */
+const random = Buffer.alloc(512 * RANDOM_BYTES)
+let used = random.length
 
 /** Time and number of the newest id of this process. */
 let [newest, number] = [0, 0]
@@ -18,7 +23,16 @@ export function newUploadId(now: number): string {
   number = now === newest ? (number + 1) % MOST_NUMBERS : 0
   newest = now
   const order = [now.toString(36).padStart(9, '0'), number.toString(36).padStart(NUMBER_DIGITS, '0')].join('')
-  return `${order}${randomBytes(7).toString('base64url').slice(0, 9)}`
+  return `${order}${randomPart()}`
+}
+
+function randomPart(): string {
+  if (used === random.length) {
+    randomFillSync(random)
+    used = 0
+  }
+  used += RANDOM_BYTES
+  return random.toString('base64url', used - RANDOM_BYTES, used).slice(0, 9)
 }
 
 export function presentRecord(row: ListedRecord): PinRecord {
