@@ -37,8 +37,13 @@ export async function sendResponse(
   if (bytes instanceof Uint8Array) outgoing.setHeader('content-length', bytes.byteLength)
   outgoing.writeHead(response.status, response.headers)
   if (bytes instanceof Uint8Array) {
-    outgoing.write(bytes)
     sent(bytes.byteLength)
+    if (!early) {
+      // Costs less than `write` and `end`.
+      outgoing.end(bytes)
+      return
+    }
+    outgoing.write(bytes)
   } else if (bytes !== null) await pump(outgoing, bytes, sent)
   else outgoing.flushHeaders()
   if (early && invited()) await drain(incoming)
