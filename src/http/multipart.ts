@@ -1,3 +1,4 @@
+import { nextTurn, turnSpent } from '../concurrency/turns.ts'
 import type { ApiRequest } from './api-messages.ts'
 import {
   boundaryOf,
@@ -54,6 +55,8 @@ export async function* readForm(
   }
   try {
     for (let step = await next(); step !== undefined; step = await next()) {
+      // Thousands of small parts can arrive in one chunk.
+      if (turnSpent()) await nextTurn()
       let ended = false
       const advance = async (): Promise<Uint8Array | undefined> => {
         const piece = ended ? undefined : await next()

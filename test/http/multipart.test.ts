@@ -4,6 +4,7 @@ import { bytesOfText, textOfUnicode } from '../../src/domain/byte-text.ts'
 import { isHoldfastError } from '../../src/domain/errors.ts'
 import { defaultFormLimits, type FormLimits } from '../../src/http/form-headers.ts'
 import { type FormRequest, readForm, readPartText, wholeForm } from '../../src/http/multipart.ts'
+import { turnsDuring } from '../support/turns-during.ts'
 
 interface ReadPart {
   name: string
@@ -325,4 +326,12 @@ describe('reading one part at a time', () => {
     }
     expect(count).toBe(10_000)
   })
+})
+
+test('many parts of one chunk yield to the event loop', async () => {
+  const part = '--b\r\nContent-Disposition: form-data; name="x"\r\n\r\n\r\n'
+  const request = form(`${part.repeat(20_000)}--b--\r\n`, TYPE, 2 * 1024 ** 2)
+  const { result, turns } = await turnsDuring(() => readStreamed(request))
+  expect(result).toHaveLength(20_000)
+  expect(turns).toBeGreaterThan(3)
 })
