@@ -127,6 +127,20 @@ export const typePromises: readonly KeptPromise[] = [
     test: { file: audits, name: 'type.site' },
   },
   {
+    promise: 'a target of _redirects is percent-encoded',
+    file: 'src/gateway/site/web-redirects.ts',
+    find: '.replace(/[^\\x21-\\x7e]/gu, encodeURIComponent)',
+    replace: '.trim()',
+    test: { file: audits, name: 'redirects.encoded' },
+  },
+  {
+    promise: 'no text of a client becomes part of an ETag unchecked',
+    file: 'src/gateway/representations/archive-response.ts',
+    find: "range === null ? '' : `.${bytes}`",
+    replace: "bytes === null ? '' : `.${bytes}`",
+    test: { file: audits, name: 'car.bytes' },
+  },
+  {
     promise: '/ipfs/ipfs/<cid> redirects below the same prefix',
     file: 'src/gateway/site/routing.ts',
     find: "const up = '../'.repeat(rest.split('/').length - 1)",

@@ -154,7 +154,10 @@ export const formatAudits: readonly GatewayAudit[] = [
         await getError(context, `/ipfs/${cid}?format=car&entity-bytes=${bad}`, 400, 'VALIDATION')
       }
       const dir = await world.addDirectory({ a: '1' })
-      assert.deepEqual(await getCar(context, `/ipfs/${dir}?format=car&entity-bytes=0:9`), [dir.toString()])
+      // A header cannot hold all of them, so none may become part of the ETag.
+      for (const ignored of ['0:9', '%E2%82%AC', '%00']) {
+        assert.deepEqual(await getCar(context, `/ipfs/${dir}?format=car&entity-bytes=${ignored}`), [dir.toString()])
+      }
     },
   },
   {

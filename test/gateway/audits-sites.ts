@@ -134,6 +134,24 @@ export const siteAudits: readonly GatewayAudit[] = [
     },
   },
   {
+    id: 'redirects.encoded',
+    name: 'MUST percent-encode a target that a header cannot hold (RFC 9110, 10.2.2)',
+    async run(context) {
+      const rules = [
+        '/a /größe/日本',
+        '/b/:name /\u0001/:name?q=é 302',
+        '/c https://exämple.org/ 308',
+        '/d /über.txt 200',
+      ]
+      const content = { 'über.txt': 'over', _redirects: rules.join('\n') }
+      const own = onHost(await context.world.addDirectory(content))
+      assert.equal(await location(context, '/a', 301, own), '/gr%C3%B6%C3%9Fe/%E6%97%A5%E6%9C%AC')
+      assert.equal(await location(context, '/b/x', 302, own), '/%01/x?q=%C3%A9')
+      assert.equal(await location(context, '/c', 308, own), 'https://ex%C3%A4mple.org/')
+      assert.equal((await get(context, '/d', 200, own)).text, 'over')
+    },
+  },
+  {
     id: 'redirects.not-forced',
     name: 'MUST NOT apply rules to existing paths, or without an own origin (web _redirects, No Forced Redirects)',
     async run(context) {

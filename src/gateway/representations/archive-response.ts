@@ -27,9 +27,9 @@ export function carResponse(lookup: Lookup, { parameters }: FormatChoice): ApiRe
   const range = bytes === null || node.kind !== 'file' ? null : parseEntityBytes(bytes, node.size)
   const isEmpty = range !== null && range.start >= range.end
   const named = headerName(node.cid)
-  const variant = [scope, bytes === null ? '' : `.${bytes}`, duplicates ? '.dups' : ''].join('')
+  const variant = [scope, range === null ? '' : `.${bytes}`, duplicates ? '.dups' : ''].join('')
   return archive(lookup, {
-    etag: `W/"${named}.car.${variant.replaceAll('"', '')}"`,
+    etag: `W/"${named}.car.${variant}"`,
     type: `${MEDIA_TYPE.car}; version=1; order=dfs; dups=${duplicates ? 'y' : 'n'}`,
     name: `${named}.car`,
     body: () => streamCar(blocks, { trail, scope: isEmpty ? 'block' : scope, range, duplicates }),

@@ -18,7 +18,7 @@ interface Rule {
 const STATUSES = [200, 301, 302, 303, 307, 308, 404, 410, 451] as const
 export const LARGEST_REDIRECTS = 64 * 1024
 
-/** Maximum number of characters of a target, before and after the expansion of placeholders. */
+/** Maximum number of characters of a percent-encoded target, before and after the expansion of placeholders. */
 const LONGEST_TARGET = 8192
 
 export class WebRedirects {
@@ -51,7 +51,9 @@ export class WebRedirects {
 function parseLine(line: string, number: number): Rule | null {
   const content = line.trim()
   if (content === '' || content.startsWith('#')) return null
-  const [from = '', to, status = '301', ...more] = content.split(/\s+/)
+  const [from = '', given, status = '301', ...more] = content.split(/\s+/)
+  // A header can hold few other characters, and clients read these differently.
+  const to = given?.replace(/[^\x21-\x7e]/gu, encodeURIComponent)
   const wrong = (reason: string): HoldfastError => invalid(`line ${number}: ${reason}`)
   if (!from.startsWith('/')) throw wrong('the path to redirect from must begin with a slash')
   if (to === undefined) throw wrong('the target is missing')
