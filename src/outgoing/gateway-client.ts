@@ -140,7 +140,7 @@ function isPrivate(error: unknown): boolean {
 }
 
 function reasonOf(error: unknown): { reason: string; final: boolean } {
-  if (isHoldfastError(error)) return { reason: error.message, final: true }
+  if (isHoldfastError(error)) return { reason: error.message, final: error.code !== 'UNAVAILABLE' }
   if (error instanceof RedirectError) return { reason: error.message, final: error.final }
   if (isTimeout(error)) return { reason: 'did not answer in time', final: false }
   if (isCodingFailure(error)) return { reason: 'sent an unknown or broken Content-Encoding', final: true }

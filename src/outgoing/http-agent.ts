@@ -15,6 +15,8 @@ interface RequestOptions {
   headers: Readonly<Record<string, string>>
   body?: AsyncIterable<Uint8Array> | Uint8Array | string | null
   signal: AbortSignal
+  /** True if the caller discards the body, which is then not decoded. */
+  onlyStatus?: boolean
 }
 
 /** An HTTP client with its own pool of keep-alive connections. The caller must close the client. */
@@ -64,12 +66,12 @@ export function httpAgent({ connections, timeoutMs, lookup }: HttpAgentOptions):
   }
   let loaded: ReturnType<typeof load> | null = null
   return {
-    request: async (url, options) => {
+    request: async (url, { onlyStatus = false, ...options }) => {
       loaded ??= load()
       const { dispatcher, request } = await loaded
       const headers = { 'accept-encoding': 'identity', ...options.headers }
       const response = await request(url, { ...options, headers, dispatcher } as Parameters<typeof request<null>>[1])
-      return withoutCoding(response, options.method === 'HEAD')
+      return withoutCoding(response, options.method === 'HEAD' || onlyStatus)
     },
     close: async () => {
       await (await loaded)?.dispatcher.destroy()

@@ -116,6 +116,18 @@ describe('a gateway', () => {
     await expect(aborted).rejects.toThrow('no longer wanted')
   })
 
+  test('fails for now while slow gateways have all windows of decoders', async () => {
+    const abort = new AbortController()
+    const slow: Handler = (_, response) => response.writeHead(200, { 'content-encoding': 'br' }).flushHeaders()
+    await withServer(slow, async base => {
+      const asked = Array.from({ length: 5 }, () => ask(base, {}, abort.signal))
+      const reason = 'the node already decodes as many files as it has memory for'
+      expect(await Promise.race(asked)).toEqual({ kind: 'failed', reason, final: false })
+      abort.abort(new Error('no longer wanted'))
+      await Promise.allSettled(asked)
+    })
+  })
+
   test('is unreachable if no server listens', async () => {
     const gone = await withServer(
       () => undefined,

@@ -39,7 +39,7 @@ export function openWebhookSender({
     send: async ({ url, ...rest }) => {
       try {
         if (!allowPrivate && namesPrivateHost(new URL(url))) throw new PrivateAddressError()
-        const { statusCode, body } = await agent.request(url, { ...rest, method: 'POST' })
+        const { statusCode, body } = await agent.request(url, { ...rest, method: 'POST', onlyStatus: true })
         discard({ body })
         return statusCode
       } catch (cause) {

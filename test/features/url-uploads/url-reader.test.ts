@@ -5,7 +5,7 @@ import { describe, expect, test } from 'vitest'
 import { systemClock } from '../../../src/domain/clock.ts'
 import { openUrlReader, type UrlReaderOptions } from '../../../src/features/url-uploads/url-reader.ts'
 import { publicLookup } from '../../../src/outgoing/public-lookup.ts'
-import { collect } from '../../support/bytes.ts'
+import { collect, pseudoRandom } from '../../support/bytes.ts'
 
 type Handler = (request: IncomingMessage, response: ServerResponse) => void
 
@@ -223,6 +223,38 @@ describe('a URL of an account', () => {
       expect(await coded(coding, Buffer.from('no such coding'))).toEqual(refused)
       expect(await coded(coding, whole.subarray(0, whole.length - 5))).toEqual(refused)
     }
+  })
+
+  test('has a window of 8 MiB at most in zstd', async () => {
+    // A frame of one byte. The sixth byte has the exponent of the window.
+    const frame = (exponent: number) => Buffer.from([0x28, 0xb5, 0x2f, 0xfd, 0, (exponent - 10) << 3, 9, 0, 0, 0x61])
+    expect(await coded('zstd', frame(23))).toEqual({ name: 'a', bytes: 'a' })
+    expect((await coded('zstd', frame(24))).error).toMatch(/unknown or broken Content-Encoding/)
+  })
+
+  test('waits for the windows of slow servers', async () => {
+    const half = brotliCompressSync(pseudoRandom(300_000, 'slow')).subarray(0, 200_000)
+    await withServer(
+      (_, response) => void response.writeHead(200, { 'content-encoding': 'br' }).write(half),
+      async port => {
+        const reader = openUrlReader({ clock: systemClock, allowPrivate: true })
+        const { signal } = new AbortController()
+        const open = async () => {
+          const { body } = await reader.open(reader.parse(`http://127.0.0.1:${port}/`), { signal, mostBytes: null })
+          const pieces = body[Symbol.asyncIterator]()
+          await pieces.next()
+          return pieces
+        }
+        try {
+          const [first] = await Promise.all([open(), open(), open(), open()])
+          await expect(open()).rejects.toMatchObject({ code: 'UNAVAILABLE', details: { retryAfter: 10 } })
+          await first.return?.()
+          await expect.poll(() => open().then(() => true, String)).toBe(true)
+        } finally {
+          await reader.close()
+        }
+      },
+    )
   })
 
   test('is decoded no further than its reader wants', async () => {

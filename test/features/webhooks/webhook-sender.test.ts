@@ -38,6 +38,17 @@ test.each([['10.0.0.1'], ['127.0.0.1'], ['169.254.169.254'], ['::1'], ['fd00::1'
   },
 )
 
+test('an answer is its status, whatever its coding', async () => {
+  await using receiver = await new Receiver().start()
+  receiver.answer = response => void response.writeHead(200, { 'content-encoding': 'compress' }).end('x')
+  const sender = openWebhookSender({ allowPrivate: true })
+  try {
+    expect(await sender.send(posted(receiver.url))).toBe(200)
+  } finally {
+    await sender.close()
+  }
+})
+
 test('an answer is its status, and an unreachable address is an error', async () => {
   const receiver = await new Receiver().start()
   receiver.answer = response => {
