@@ -385,6 +385,13 @@ export const cataloguePromises: readonly KeptPromise[] = [
     test: { file: 'test/features/psa/psa.test.ts', name: 'MUST create a pin for each request' },
   },
   {
+    promise: 'a replacement that fails leaves no pin',
+    file: 'src/features/psa/psa-pins.ts',
+    find: "if (isHoldfastError(error, 'NOT_FOUND')) await services.pins.discard({ account, uploadId: record.uploadId })",
+    replace: '',
+    test: { file: 'test/features/psa/psa.test.ts', name: 'a replacement whose old pin goes meanwhile' },
+  },
+  {
     promise: 'a root lives on after its first end if a hold never ends',
     file: 'src/ledger/holds.ts',
     find: 'if (ends === null) this.#roots.setLiveUntil(rootId, null)',

@@ -5,7 +5,7 @@ import { type ContractRoute, json, route } from '../../contract/contract-route.t
 import { state } from '../../contract/record-fields.ts'
 import { present } from '../../contract/request-target.ts'
 import type { Services } from '../../contract/services.ts'
-import { HoldfastError } from '../../domain/errors.ts'
+import { HoldfastError, isHoldfastError } from '../../domain/errors.ts'
 import type { AuthenticatedContext } from '../../http/route.ts'
 import { NAME_MATCHES } from '../../pins/lists/list-search.ts'
 import { psaPageOf, psaQuery } from './list.ts'
@@ -115,10 +115,17 @@ const replace = route({
     const delegates = delegatesOf(services)
     services.scopes.check(context.principal, 'files:delete')
     const body = await context.body()
-    const old = { account: context.principal.account.id, uploadId: context.param('requestid') }
+    const account = context.principal.account.id
+    const old = { account, uploadId: context.param('requestid') }
     await services.pins.get(old)
     const record = await createPin(context, services, body)
-    await services.pins.discard(old)
+    try {
+      await services.pins.discard(old)
+    } catch (error) {
+      // Another request has replaced or removed the old pin meanwhile, so this one fails and must leave no pin.
+      if (isHoldfastError(error, 'NOT_FOUND')) await services.pins.discard({ account, uploadId: record.uploadId })
+      throw error
+    }
     return { status: 202, body: presentPinStatus(record, delegates) }
   },
 })

@@ -7,7 +7,7 @@ import { Compile } from 'typebox/schema'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { documentPath } from '../../../src/contract/openapi/openapi-document.ts'
 import { psaRoutes } from '../../../src/features/psa/psa-pins.ts'
-import { createEngine, type Engine, SCOPES, type Scope } from '../../../src/index.ts'
+import { createEngine, type Engine, HoldfastError, SCOPES, type Scope } from '../../../src/index.ts'
 import { CODEC } from '../../../src/ipld/cid.ts'
 import { hosts } from '../../contract/hosts.ts'
 import { type Answer, type AuditClient, expectStatus, json } from '../../contract/world.ts'
@@ -312,4 +312,32 @@ test('a node without a network answers 501 and gives the reason', async () => {
     await engine.stop()
     await rm(dataDir, { recursive: true, force: true })
   }
+})
+
+test('a replacement whose old pin goes meanwhile leaves no pin', async () => {
+  const gone = new HoldfastError('NOT_FOUND', 'the old pin is gone')
+  const discarded: string[] = []
+  const pins = {
+    get: async () => undefined,
+    pin: async () => ({ record: { uploadId: 'new' } }),
+    discard: async ({ uploadId }: { uploadId: string }) => {
+      discarded.push(uploadId)
+      if (uploadId === 'old') throw gone
+    },
+  }
+  const scopes = { check: () => undefined, adoption: () => undefined }
+  const services = { pins, scopes, peers: { addresses: () => ['/ip4/192.0.2.1/tcp/4001'] } }
+  const context = {
+    principal: { account: { id: 'account' } },
+    request: {
+      signal: new AbortController().signal,
+      header: (name: string) => (name === 'content-type' ? 'application/json' : undefined),
+      body: [Buffer.from(JSON.stringify({ cid: ABSENT }))],
+    },
+    query: new URLSearchParams(),
+    param: () => 'old',
+  }
+  const replace = psaRoutes.find(({ method, path }) => method === 'POST' && path.endsWith('/:requestid'))
+  await expect(replace?.handler(context as never, services as never)).rejects.toBe(gone)
+  expect(discarded).toEqual(['old', 'new'])
 })
