@@ -4,6 +4,8 @@ import type { Postgres } from '../database/postgres.ts'
 import { NODE_NUMBER } from './backends.ts'
 
 const MOST = 16
+/** Directories with a file that one search reads. Those whose records are removed, and can be restored, are among them. */
+const MOST_DIRECTORIES = 1_000
 const LIFE = `LATERAL (
   SELECT expires_at FROM records WHERE root_id = roots.id ORDER BY expires_at DESC LIMIT 1) AS life`
 const PLACE = `roots.${NODE_NUMBER} AS node, life.expires_at AS "liveUntil", roots.owner`
@@ -12,6 +14,8 @@ const IS_FILE = 'FALSE AS "isRoot"'
 const PLACE_OF_COPY = `roots.${NODE_NUMBER} AS node, copies.ends AS "liveUntil", roots.owner`
 const IS_KEPT = '(copies.ends IS NULL OR copies.ends > $2)'
 const IS_LIVE = '(life.expires_at IS NULL OR life.expires_at > $2)'
+const LIVE_RECORD = `${LIFE} WHERE ${IS_LIVE}`
+const LIVE_COPY = `LATERAL (SELECT 1 FROM copies WHERE root_id = roots.id AND ${IS_KEPT} LIMIT 1) AS copy`
 
 /**
  * SQL conditions on the owner of a root, each with an index of its own. Roots of other accounts, which may be many, are
@@ -30,14 +34,16 @@ function statementsFor(owners: ReadonlyArray<(table: string) => string>): { asRo
     `(SELECT ${PLACE_OF_COPY}, ${IS_ROOT} FROM roots JOIN copies ON copies.root_id = roots.id
       WHERE roots.multihash = $1 AND ${isOf('roots')} AND ${IS_KEPT} LIMIT ${MOST})`,
   ])
-  // PostgreSQL would plan a join with the files over all roots.
-  const ofFile = (isOf: (table: string) => string) => `roots.id = ANY(ARRAY(
-        SELECT root_id FROM root_files WHERE multihash = $1 AND ${isOf('root_files')} LIMIT ${MOST}))
+  // PostgreSQL would plan a join with the files over all roots. A search ends with the first live ones.
+  const ofFile = (isOf: (table: string) => string, isLive: string) => `roots.id = ANY(ARRAY(
+        SELECT roots.id FROM (
+          SELECT root_id AS id FROM root_files WHERE multihash = $1 AND ${isOf('root_files')} LIMIT ${MOST_DIRECTORIES}
+        ) AS roots, ${isLive} LIMIT ${MOST}))
       AND ${isOf('roots')}`
   const asFile = owners.flatMap(isOf => [
-    `SELECT ${PLACE}, ${IS_FILE} FROM roots, ${LIFE} WHERE ${ofFile(isOf)} AND ${IS_LIVE}`,
+    `SELECT ${PLACE}, ${IS_FILE} FROM roots, ${LIFE} WHERE ${ofFile(isOf, LIVE_RECORD)} AND ${IS_LIVE}`,
     `SELECT ${PLACE_OF_COPY}, ${IS_FILE} FROM roots JOIN copies ON copies.root_id = roots.id
-      WHERE ${ofFile(isOf)} AND ${IS_KEPT}`,
+      WHERE ${ofFile(isOf, LIVE_COPY)} AND ${IS_KEPT}`,
   ])
   return { asRoot: asRoot.join(' UNION ALL '), asFile: asFile.join(' UNION ALL ') }
 }

@@ -68,4 +68,19 @@ describe('the places of content', needsPostgres, () => {
       expect(await database.reading.all('SELECT 1 FROM root_files')).toEqual([])
     })
   })
+
+  test('are found behind many directories whose records have ended', async () => {
+    const file = dagOf('f')
+    await withNode(database, 'here', async node => {
+      for (let count = 0; count < 20; count++) {
+        const directory = dagOf(`d${count}`)
+        const stagedRootId = await node.stage(0, [{ path: 'a', ...file, size: 5 }])
+        const ending = count < 19 ? { expiresAt: NOW + 1 } : {}
+        const intent = { record: record(`r${count}`, { dag: directory, ...ending }), backendId: 0, limits: NO_LIMITS }
+        const dag = { ...directory, ...SIZES, fileCount: 1 }
+        await node.records.commit([{ kind: 'whole', ...intent, now: NOW, stagedRootId, dag, isAnew: false }])
+      }
+      expect(await placesOf(file.multihash, NOW + 1)).toEqual([{ node: 0, isRoot: false, liveUntil: null }])
+    })
+  })
 })
