@@ -301,6 +301,13 @@ export const visibilityPromises: readonly KeptPromise[] = [
     test: ownReads('reads private content of its account on'),
   },
   {
+    promise: 'a page of another origin may read the private content of its account',
+    file: 'src/gateway/gateway.ts',
+    find: 'return ownerOf === undefined ? PREFLIGHT : OWN_PREFLIGHT',
+    replace: 'return PREFLIGHT',
+    test: ownReads('may be sent by a page of another origin'),
+  },
+  {
     promise: 'a key without files:read reads no private content',
     file: 'src/wiring/gateway-module.ts',
     find: "principal === null || access.scopes.adoption(principal) === 'public'",

@@ -24,7 +24,7 @@ import { Admission, type TakenDown } from './policy/admission.ts'
 import { DenylistFile } from './policy/denylist-file.ts'
 import type { EgressCap, EgressCharge, Payers } from './policy/egress-cap.ts'
 import { domainsOf, type EgressTally, type Payment } from './policy/egress-tally.ts'
-import { finished, methodRefused, PREFLIGHT } from './representations/content-headers.ts'
+import { finished, methodRefused, OWN_PREFLIGHT, PREFLIGHT } from './representations/content-headers.ts'
 import { respond } from './representations/respond.ts'
 import { type ApartGateway, withDocumentsApart } from './site/documents-apart.ts'
 import { siteRoute } from './site/routing.ts'
@@ -126,7 +126,7 @@ export function createGateway(dependencies: GatewayDependencies): ApiHandler {
   }
 
   async function answerHere(request: ApiRequest, paid: Paid): Promise<ApiResponse> {
-    if (request.method === 'OPTIONS') return PREFLIGHT
+    if (request.method === 'OPTIONS') return ownerOf === undefined ? PREFLIGHT : OWN_PREFLIGHT
     if (request.method !== 'GET' && request.method !== 'HEAD') {
       throw methodRefused(request.path.startsWith('/ipfs/') ? 'content' : 'the gateway, which is not the API,')
     }

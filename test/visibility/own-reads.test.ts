@@ -31,6 +31,20 @@ async function withPorts(engine: Engine, run: (api: string, gateway: string) => 
 }
 
 describe('a key with files:read', () => {
+  test('may be sent by a page of another origin', async () => {
+    await withEngine(async ({ engine }) => {
+      await withPorts(engine, async (api, gateway) => {
+        const allowed = async (base: string) => {
+          const asked = { origin: 'https://app.test', 'access-control-request-headers': 'authorization' }
+          const answer = await fetch(`${base}/ipfs/bafkqaaa`, { method: 'OPTIONS', headers: asked })
+          return (answer.headers.get('access-control-allow-headers') ?? '').toLowerCase().split(', ')
+        }
+        expect(await allowed(api)).toEqual(expect.arrayContaining(['authorization', 'x-api-key', 'range']))
+        expect(await allowed(gateway)).not.toContain('authorization')
+      })
+    })
+  })
+
   test('reads private content of its account on the port of the API', async () => {
     await withEngine(async ({ engine, account, newAccount }) => {
       const { contents, shared } = await keep(engine, account)

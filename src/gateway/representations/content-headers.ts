@@ -11,11 +11,13 @@ const LISTING_SECONDS = 604_800
 /** Maximum number of characters of a header value. Clients refuse responses with longer headers. */
 const LONGEST_VALUE = 8192
 
+const ALLOWED_HEADERS =
+  'Accept, Cache-Control, Content-Type, If-Match, If-Modified-Since, If-None-Match, If-Range, If-Unmodified-Since, Range, X-Requested-With'
+
 const contentCorsHeaders: Readonly<Record<string, string>> = {
   'access-control-allow-origin': '*',
   'access-control-allow-methods': 'GET, HEAD, OPTIONS',
-  'access-control-allow-headers':
-    'Accept, Cache-Control, Content-Type, If-Match, If-Modified-Since, If-None-Match, If-Range, If-Unmodified-Since, Range, X-Requested-With',
+  'access-control-allow-headers': ALLOWED_HEADERS,
   'access-control-expose-headers':
     // The gateway specification requires the last two names, although no response has these headers.
     'Content-Disposition, Content-Length, Content-Range, ETag, Location, Retry-After, X-Ipfs-Path, X-Ipfs-Roots, X-Chunked-Output, X-Stream-Output',
@@ -63,6 +65,12 @@ export const PREFLIGHT: ApiResponse = {
   status: 204,
   headers: { allow: METHODS, 'access-control-max-age': PREFLIGHT_SECONDS },
   body: null,
+}
+
+/** Response to a preflight of a gateway that reads credentials. Browsers ask it before they send one. */
+export const OWN_PREFLIGHT: ApiResponse = {
+  ...PREFLIGHT,
+  headers: { ...PREFLIGHT.headers, 'access-control-allow-headers': `${ALLOWED_HEADERS}, Authorization, X-API-Key` },
 }
 
 /** @param subject first words of the message, such as `content` */
