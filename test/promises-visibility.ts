@@ -275,9 +275,16 @@ export const visibilityPromises: readonly KeptPromise[] = [
   {
     promise: 'a fetch for a key that may not read adopts no private block',
     file: 'src/pins/fetch/fetch-attempt.ts',
-    find: 'new Possessor(this.job.possessor, clock)',
-    replace: 'new Possessor(this.job.owner, clock)',
+    find: 'new Possessor(possessor, clock)',
+    replace: 'new Possessor(owner, clock)',
     test: { file: 'test/visibility/adoption.test.ts', name: 'is not adopted by fetches of a key that may' },
+  },
+  {
+    promise: 'no public fetch gets what a private fetch of a key that may not read brings',
+    file: 'src/content/dag/fetch.ts',
+    find: 'shared.get(session, cid, owner, signal)',
+    replace: 'shared.get(session, cid, by.owner, signal)',
+    test: { file: 'test/visibility/adoption.test.ts', name: 'is no part of a public fetch that runs' },
   },
   {
     promise: 'an upload token adopts public blocks only, whatever the program asks for',

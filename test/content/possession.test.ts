@@ -224,6 +224,7 @@ describe('a fetch of a root that links to content of another account', () => {
     await fetchDag(folder.root, {
       staged,
       by: new Possessor(owner, parts.clock),
+      owner,
       session: {
         get: async cid => {
           asked.push(cid.toString())

@@ -4,12 +4,14 @@ import { describe, expect, test } from 'vitest'
 import { createServer } from '../../adapters/node-http/index.ts'
 import { SCOPES } from '../../src/index.ts'
 import { carOf, streamOf } from '../content/car/support/cars.ts'
-import { blockOf, directoryOf, randomFile } from '../pins/fetches/support/dags.ts'
+import { type Block, blockOf, directoryOf, leaf, randomFile } from '../pins/fetches/support/dags.ts'
 import { withNet } from '../pins/fetches/support/net.ts'
 import { callApi } from '../support/api-call.ts'
 import { fetchedBlocks } from '../support/owned-roots.ts'
 import { withEngine } from '../support/test-engine.ts'
 import { checkAdoption } from './adoption.ts'
+
+type Gate = PromiseWithResolvers<void>
 
 describe('content made from private blocks', () => {
   test('is private, and only for credentials that may read them', { timeout: 120_000 }, async () => {
@@ -50,6 +52,33 @@ describe('content made from private blocks', () => {
       await expect.poll(async () => (await engine.pins.get({ account, uploadId: mine.uploadId })).status).toBe('pinned')
     }),
   )
+
+  test('is no part of a public fetch that runs at once', () =>
+    withNet(async net => {
+      const { engine, account, newAccount } = await net.node()
+      const other = await newAccount()
+      const [{ cid, bytes }] = leaf(Buffer.from('from a gateway of its own')).blocks as [Block]
+      const [asked, joined, held] = [0, 1, 2].map(() => Promise.withResolvers<void>()) as [Gate, Gate, Gate]
+      const origin = await net.server((_, response) => {
+        asked.resolve()
+        void held.promise.then(() => response.setHeader('content-type', 'application/vnd.ipld.raw').end(bytes))
+      })
+      const empty = await net.server((_, response) => void response.writeHead(404).end())
+      const ended = new Promise<string>(resolve => {
+        engine.events.on('pin:status', ({ record: { accountId, status } }) => {
+          if (accountId === other && status === 'pinning') joined.resolve()
+          if (accountId === other && (status === 'failed' || status === 'pinned')) resolve(status)
+        })
+      })
+      const own = { account, visibility: 'private', adopts: 'public' } as const
+      await engine.pins.pin({ ...own, cid: cid.toString(), origins: [origin] })
+      await asked.promise
+      await engine.pins.pin({ account: other, cid: cid.toString(), origins: [empty], respondAsync: true })
+      await joined.promise
+      for (let turn = 0; turn < 100; turn++) await new Promise(resolve => setImmediate(resolve))
+      held.resolve()
+      expect(await ended).toBe('failed')
+    }))
 
   test('is no part of a record of an upload token', async () => {
     await withEngine(async ({ engine, account }) => {

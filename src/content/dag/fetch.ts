@@ -73,6 +73,8 @@ export async function fetchDag(
     staged: StagedDag
     /** The party of the fetch, whose stored blocks need no request. */
     by: Possessor
+    /** Owner of the root to come. A private fetch may be for a party without private blocks of its own. */
+    owner: number
     session: FetchSession
     shared: SharedBlocks
     bounds: FetchBounds
@@ -81,7 +83,7 @@ export async function fetchDag(
     sizeOf?: ((cid: CID, signal: AbortSignal) => Promise<number>) | undefined
   },
 ): Promise<FetchTotals> {
-  const { staged, by, session, shared, bounds, onProgress, sizeOf } = parts
+  const { staged, by, owner, session, shared, bounds, onProgress, sizeOf } = parts
   const totals: FetchTotals = { blocks: 0, bytes: 0, charge: 0 }
   const memory = new BlockMemory(parts.signal)
 
@@ -94,7 +96,7 @@ export async function fetchDag(
     }
     const here = await takeLocal(staged, cid, by)
     if (here !== null) return here
-    const bytes = await shared.get(session, cid, by.owner, signal)
+    const bytes = await shared.get(session, cid, owner, signal)
     const settled = await memory.settle(bytes)
     const { length: size } = bytes
     const isLeaf = !hasLinks(cid)

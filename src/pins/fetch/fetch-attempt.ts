@@ -117,7 +117,8 @@ export class FetchAttempt implements Attempt<FetchRow> {
     const cancelDeadline = clock.after(times.attemptMs, () => this.abort(new HoldfastError('ABORTED', 'took too long')))
     if (this.job.isWhole) return this.#deliver().finally(cancelDeadline)
     const staged = stagingOf(backend).staging.resume(this.job.rootId)
-    const by = new Possessor(this.job.possessor, clock)
+    const { owner, possessor } = this.job
+    const by = new Possessor(possessor, clock)
     let session: FetchSession | null = null
     try {
       this.#restartStall()
@@ -133,7 +134,7 @@ export class FetchAttempt implements Attempt<FetchRow> {
       }
       const { signal } = this
       const source = external ?? { session }
-      this.totals = await fetchDag(this.root, { staged, by, ...source, shared, bounds, signal, onProgress })
+      this.totals = await fetchDag(this.root, { staged, by, owner, ...source, shared, bounds, signal, onProgress })
       this.#cancelStall()
       await staged.settle()
       await this.#complete(staged, external?.placement ?? null)
