@@ -7,6 +7,20 @@ const starting = (name: string) => ({ file: 'test/network/starting-points.test.t
 /** Promises about the public network and about announcements. */
 export const networkPromises: readonly KeptPromise[] = [
   {
+    promise: 'no request stores an origin that fails the fetch for all accounts that share it',
+    file: 'src/pins/fetch/network-pinner.ts',
+    find: '      this.#checkOrigins(origins)\n',
+    replace: '',
+    test: { file: 'test/pins/fetches/finding.test.ts', name: 'malformed origins are refused, naming' },
+  },
+  {
+    promise: 'a fetch keeps no more origins than an attempt asks',
+    file: 'src/catalogue/rules/fetch-rows.ts',
+    find: '.slice(0, MOST_ORIGINS)',
+    replace: '.slice(MOST_ORIGINS * 0)',
+    test: { file: 'test/pins/fetches/finding.test.ts', name: 'origins that several accounts name do' },
+  },
+  {
     promise: 'the operator learns of a gateway at a private address',
     file: 'src/outgoing/gateway-client.ts',
     find: '      this.#onPrivate(base)\n',

@@ -6,7 +6,7 @@ import type { Clock } from '../domain/clock.ts'
 import { HoldfastError } from '../domain/errors.ts'
 import type { GatewayClient } from '../outgoing/gateway-client.ts'
 import { type PeerAddress, peerAddress } from './addresses.ts'
-import type { BlockFetcher, FetchSession } from './block-fetcher.ts'
+import { type BlockFetcher, type FetchSession, SESSION_ORIGINS } from './block-fetcher.ts'
 import type { Dialler } from './dialler.ts'
 import type { BlockExchange } from './exchange/block-exchange.ts'
 import { ProviderSession } from './fetch-session.ts'
@@ -29,7 +29,6 @@ export interface SessionFactoryParts {
 
 /** Maximum number of concurrent fetches across all sessions. With blocks of 1 MiB, they need 128 MiB of memory. */
 const BLOCKS_AT_ONCE = 128
-const MOST_ORIGINS = 20
 const MOST_FOUND = 20
 const DISCOVERY_MS = 30_000
 
@@ -73,7 +72,7 @@ export class SessionFactory implements BlockFetcher {
     options: { origins: readonly string[]; signal: AbortSignal; owner?: string | undefined; lingerMs?: number },
   ): Promise<FetchSession> {
     const { origins, owner, lingerMs } = options
-    if (origins.length > MOST_ORIGINS) throw invalid(`has more than ${MOST_ORIGINS} entries`)
+    if (origins.length > SESSION_ORIGINS) throw invalid(`has more than ${SESSION_ORIGINS} entries`)
     return this.#session(
       root,
       origins.map(origin => this.#origin(origin)),

@@ -420,7 +420,11 @@ export function memoryFetches(all: MemoryContent): Fetches {
       if (possessor !== 0) fetch.possessor = possessor
       const isQueued = all.waitersOf(fetch.id).some(row => row.status === 'queued')
       if (known !== undefined && !known.isRunning && !isQueued) {
-        Object.assign(known, { nextAttemptAt: now, attempts: 0, origins: [...new Set([...origins, ...known.origins])] })
+        Object.assign(known, {
+          nextAttemptAt: now,
+          attempts: 0,
+          origins: [...new Set([...origins, ...known.origins])].slice(0, 20),
+        })
       }
       const changes: StatusChange[] = []
       if (existing === undefined) all.write({ ...record, rootId: null, dagSize: 0, charge: 0, fetchId: fetch.id })

@@ -57,6 +57,9 @@ const DELETE = sql`DELETE FROM fetches WHERE id = :fetchId`
 export const ANY_WAITING = sql`
   SELECT 1 FROM records ${indexed('records_by_fetch')} WHERE fetch_id = :fetchId AND fetch_id IS NOT NULL LIMIT 1`
 
+/** Origins that an attempt asks. Requests of several accounts may name more. */
+const MOST_ORIGINS = 20
+
 export interface StagedRoot {
   rootId: number
   /** Null if the id of the hold is derived from the id of the fetch. */
@@ -119,7 +122,8 @@ export function* fetchFor(
   const { id: fetchId, isRunning } = known
   if (possessor !== PUBLIC && known.possessor !== possessor) yield* run(SET_POSSESSOR, { fetchId, possessor })
   if (!isRunning && (yield* first(SOME_WAITING_AS, { fetchId, from: 'queued' })) === null) {
-    yield* run(SET_ORIGINS, { fetchId, origins: [...new Set([...origins, ...known.origins])] })
+    const all = [...new Set([...origins, ...known.origins])].slice(0, MOST_ORIGINS)
+    yield* run(SET_ORIGINS, { fetchId, origins: all })
     yield* enqueue(fetchJob(parts, known, now, known.lastError))
   }
   return { id: fetchId, isRunning, isNew: false }

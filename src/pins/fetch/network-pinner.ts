@@ -6,7 +6,7 @@ import type { Clock } from '../../domain/clock.ts'
 import { HoldfastError, isHoldfastError } from '../../domain/errors.ts'
 import { HASH, identityOf } from '../../ipld/cid.ts'
 import { PUBLIC } from '../../ledger/possessor.ts'
-import type { BlockFetcher, FetchSession } from '../../network/block-fetcher.ts'
+import { type BlockFetcher, type FetchSession, SESSION_ORIGINS } from '../../network/block-fetcher.ts'
 import type { DecidedPin } from '../decided-pin.ts'
 import type { PinChanges } from '../pin-changes.ts'
 import { storedNames } from '../pin-names.ts'
@@ -60,6 +60,7 @@ export class NetworkPinner {
     const running = await this.#parts.fetches.find(home.id, identityOf(cid), target.owner)
     const isUnderWay = running !== undefined && this.#parts.scheduler.attempt(running.id) !== undefined
     if (request.respondAsync === true || isUnderWay) {
+      this.#checkOrigins(origins)
       const { outcome, fetchId } = await this.#record(pin)
       this.#parts.scheduler.wake()
       return request.respondAsync === true ? outcome : this.#outcome(pin, outcome, fetchId)
@@ -78,10 +79,18 @@ export class NetworkPinner {
 
   /**
    * Returns the origins that this node can contact.
-   * @throws HoldfastError `VALIDATION` for a malformed origin
+   * @throws HoldfastError `VALIDATION` for a malformed origin, or too many
    */
   usable(origins: readonly string[] = []): readonly string[] {
+    if (origins.length > SESSION_ORIGINS) throw badOrigins(`has more than ${SESSION_ORIGINS} entries`)
     return this.#parts.fetcher?.usable(origins) ?? origins
+  }
+
+  /** Checks origins that are stored. A bad one would fail the fetch for all accounts that share it. */
+  #checkOrigins(origins: readonly string[]): void {
+    const usable = this.usable(origins)
+    const refused = origins.find(origin => !usable.includes(origin))
+    if (refused !== undefined) throw badOrigins(`${JSON.stringify(refused)} is at a private address`)
   }
 
   /** Returns whether records wait for a fetch of the DAG. */
@@ -198,6 +207,10 @@ export class NetworkPinner {
     if (status === 'queued' || status === 'pinning') return
     for (const done of [...(this.#waiting.get(uploadId) ?? [])]) done()
   }
+}
+
+function badOrigins(problem: string): HoldfastError {
+  return new HoldfastError('VALIDATION', `origins: ${problem}`)
 }
 
 function unlessUnavailable(error: unknown): undefined {

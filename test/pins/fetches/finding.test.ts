@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { EMPTY, storeSizes } from '../../support/store-inspection.ts'
-import { randomFile } from './support/dags.ts'
+import { leaf, randomFile } from './support/dags.ts'
 import { deadPort, type Node, quick, unknownCid, withNet, withStillNet } from './support/net.ts'
 
 async function expectNothingKept(node: Node): Promise<void> {
@@ -125,11 +125,31 @@ test('without networking, a CID missing on this node is not found', () =>
 
 test('malformed origins are refused, naming them', () =>
   withNet(async net => {
-    const node = await net.node()
-    for (const origin of ['nonsense', '/ip4/127.0.0.1/tcp/1', 'ftp://example.org']) {
-      const request = { account: node.account, cid: unknownCid, origins: [origin] }
-      const message = expect.stringContaining('origins')
-      await expect(node.engine.pins.pin(request)).rejects.toMatchObject({ code: 'VALIDATION', message })
+    const node = await net.node({ network: { allowPrivateGateways: false } })
+    const many = Array.from({ length: 21 }, (_, number) => `https://example.org/${number}`)
+    for (const origins of [['nonsense'], ['/ip4/127.0.0.1/tcp/1'], ['ftp://example.org'], ['http://10.0.0.1'], many]) {
+      for (const respondAsync of [false, true]) {
+        const request = { account: node.account, cid: unknownCid, origins, respondAsync }
+        const message = expect.stringContaining('origins')
+        await expect(node.engine.pins.pin(request)).rejects.toMatchObject({ code: 'VALIDATION', message })
+      }
     }
     await expectNothingKept(node)
+  }))
+
+test('origins that several accounts name do not fail their fetch', () =>
+  withNet(async net => {
+    const node = await net.node()
+    const dag = leaf(Buffer.from('by one of many origins'))
+    const provider = await net.provider(dag.blocks)
+    const { pins } = node.engine
+    const deadOnes = (from: string) => Array.from({ length: 15 }, (_, number) => `http://127.0.0.1:9/${from}/${number}`)
+    const waiting = { cid: dag.root.toString(), respondAsync: true }
+    await pins.pin({ ...waiting, account: node.account, origins: deadOnes('one') })
+    await node.reached('failed')
+    expect(node.reason()).toMatch(/^CID_NOT_FOUND/)
+    const origins = [provider.address, ...deadOnes('two').slice(1)]
+    await pins.pin({ ...waiting, account: await node.newAccount(), origins })
+    await expect.poll(() => node.changes.filter(change => /pinning>(pinned|failed)/.test(change)).length).toBe(3)
+    expect(node.changes.filter(change => change === 'pinning>pinned')).toHaveLength(2)
   }))
