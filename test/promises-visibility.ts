@@ -147,6 +147,13 @@ export const visibilityPromises: readonly KeptPromise[] = [
     test: changes('applies to many records by a job, which'),
   },
   {
+    promise: 'a job that hides records is done once all nodes and threads follow',
+    file: 'src/features/bulk/bulk-work.ts',
+    find: 'if (edit?.visibility !== undefined && selected.next === null) await',
+    replace: 'if (edit?.visibility !== undefined && selected.next === null) void',
+    test: { file: 'test/features/bulk/bulk-work.test.ts', name: 'a job that hides records is done once all' },
+  },
+  {
     promise: 'a job names the records that keep their visibility',
     file: 'src/catalogue/bulk-edits.ts',
     find: "  if (visibility !== undefined && (visibility === 'public') !== (row.owner === PUBLIC)) return 'CONFLICT'\n",

@@ -88,10 +88,10 @@ export class BulkWork implements ChangeSteps {
     const { of, edit } = selectionOf(change)
     const selected = await this.#selected(change, of, STEP)
     if (edit?.visibility !== undefined) await this.#setVisibility(change.accountId, selected.ids, edit.visibility)
+    // One wait for all records, before the job is done.
+    if (edit?.visibility !== undefined && selected.next === null) await this.#parts.visibility.followed()
     await bulk.edit({ ...this.#stepOf(change), ...selected, edit: edit ?? {} })
     if (edit?.expiresAt !== undefined) wakeSweeper()
-    // One wait for all records, at the end of the job.
-    if (edit?.visibility !== undefined && selected.next === null) await this.#parts.visibility.followed()
   }
 
   /** Records that stay as they are become failures of the edit. */
