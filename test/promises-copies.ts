@@ -14,6 +14,34 @@ const schema = 'adapters/postgres/schema/schema-copies.ts'
 
 const promises: readonly KeptPromise[] = [
   {
+    promise: 'a node that leaves its clusters while it is away gives its copies up',
+    file: 'adapters/postgres/copies/copy-presence.ts',
+    find: 'FROM copy_absences a WHERE NOT EXISTS (',
+    replace: 'FROM copy_absences a WHERE FALSE AND NOT EXISTS (',
+    test: presence('a node that returns to no cluster is'),
+  },
+  {
+    promise: 'a look at the copies does not read all of them',
+    file: 'adapters/postgres/copies/postgres-copies.ts',
+    find: 'this.#since.ended === newest\n',
+    replace: 'this.#since.ended === undefined\n',
+    test: freed('reads all copies once, and again after a'),
+  },
+  {
+    promise: 'a set-back compares all copies again',
+    file: 'adapters/postgres/copies/postgres-copies.ts',
+    find: 'this.#since.ended === newest\n',
+    replace: 'this.#since.ended !== null\n',
+    test: freed('reads all copies once, and again after a'),
+  },
+  {
+    promise: 'the list of nodes compares no hold with each copy',
+    file: 'adapters/postgres/fleet/node-list.ts',
+    find: 'NOT EXISTS (SELECT 1 FROM copies WHERE copies.hold_id = holds.id)',
+    replace: 'id NOT IN (SELECT hold_id FROM copies WHERE hold_id IS NOT NULL)',
+    test: { file: 'test/adapters/postgres/plans.test.ts', name: 'compare no row with each of a list' },
+  },
+  {
     promise: 'one copy costs no trigger',
     file: schema,
     find: '  ALTER TABLE ${table} DISABLE TRIGGER ${name};`',

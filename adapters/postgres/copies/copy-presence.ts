@@ -9,11 +9,16 @@ import { contentParams, FOLLOW_COPIES, WALK_AGAIN } from './copy-rows.ts'
 /** Time for which nodes keep surplus copies after an absent node has returned, in ms. */
 const KEPT_MS = 86_400_000
 const STEP = 100
+/** An absence of a node that no set of the cluster names any more ends, too. Its copies would never be released. */
 const MEMBERS = `
   SELECT DISTINCT s.cluster_id AS "clusterId", n.name AS node, n.id,
     (extract(epoch FROM clock_timestamp() - COALESCE(n.last_seen_at, n.state_at)) * 1000)::float8 AS "silentMs",
     EXISTS (SELECT 1 FROM copy_absences a WHERE a.cluster_id = s.cluster_id AND a.node = n.name) AS "isAbsent"
-  FROM copy_sets s JOIN nodes n ON n.id = ANY(s.nodes) AND n.state = 'active'`
+  FROM copy_sets s JOIN nodes n ON n.id = ANY(s.nodes) AND n.state = 'active'
+  UNION ALL
+  SELECT a.cluster_id, a.node, NULL, 0, TRUE FROM copy_absences a WHERE NOT EXISTS (
+    SELECT 1 FROM copy_sets s JOIN nodes n ON n.id = ANY(s.nodes) AND n.state = 'active'
+    WHERE s.cluster_id = a.cluster_id AND n.name = a.node)`
 const BEGIN = 'INSERT INTO copy_absences (cluster_id, node) VALUES ($1, $2) ON CONFLICT DO NOTHING'
 const END = 'DELETE FROM copy_absences WHERE cluster_id = $1 AND node = $2'
 const RETURNED = `

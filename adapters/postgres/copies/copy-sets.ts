@@ -37,9 +37,12 @@ const TRIGGERS = [
   ...['insert', 'delete', 'update', 'kept'].map(on => ['records', `records_copies_${on}`]),
   ...['delete', 'update', 'kept'].map(on => ['removed_records', `removed_records_copies_${on}`]),
 ]
-/** Finds whether a cluster has records of a root. No other query has the condition, so no other uses the index. */
-const INDEX = 'records_by_cluster'
-const CREATE_INDEX = `CREATE INDEX CONCURRENTLY IF NOT EXISTS ${INDEX} ON records (root_id, cluster_id) WHERE root_id > 0`
+const INDEXES = {
+  /** Finds whether a cluster has records of a root. No other query has the condition, so no other uses the index. */
+  records_by_cluster: 'records (root_id, cluster_id) WHERE root_id > 0',
+  /** Finds the few copies that their node has not compared in any run. */
+  copies_uncompared: 'copies (node, id) WHERE hold_id IS NOT NULL AND run IS NULL',
+}
 const IS_BROKEN = 'SELECT 1 FROM pg_index WHERE indexrelid = to_regclass($1) AND NOT indisvalid'
 const LOCK_RECORDS = 'LOCK TABLE records, removed_records IN SHARE ROW EXCLUSIVE MODE'
 const IS_OVER = `
@@ -55,10 +58,12 @@ const IS_FOLLOWED = `SELECT 1 FROM pg_trigger WHERE tgname = 'records_copies_ins
 export async function prepareCopies(url: string): Promise<void> {
   const database = await Postgres.open({ url, connections: 1, answerMs: null })
   try {
-    // A kill during the creation leaves an index that no query uses.
-    if ((await database.reading.first(IS_BROKEN, [INDEX])) !== undefined)
-      await database.writeRows(`DROP INDEX ${INDEX}`, [])
-    await database.writeRows(CREATE_INDEX, [])
+    for (const [name, rows] of Object.entries(INDEXES)) {
+      // A kill during the creation leaves an index that no query uses.
+      if ((await database.reading.first(IS_BROKEN, [name])) !== undefined)
+        await database.writeRows(`DROP INDEX ${name}`, [])
+      await database.writeRows(`CREATE INDEX CONCURRENTLY IF NOT EXISTS ${name} ON ${rows}`, [])
+    }
   } finally {
     await database.close()
   }

@@ -11,6 +11,7 @@ import type { OwnedDag } from '../../../src/ledger/whole-dag.ts'
 import type { Sql } from '../database/sql.ts'
 import { NODE_NUMBER } from '../holds/backends.ts'
 import type { ContentParts } from '../records/content-change.ts'
+import { NEWEST_SET_BACK } from '../schema/schema-set-backs.ts'
 import { PostgresCopyPresence } from './copy-presence.ts'
 import { COPY_RUN, contentParams, FOLLOW_COPIES, LOCK_COPIES, ROOTS_OF_CONTENT, rootsOf } from './copy-rows.ts'
 import { endFollowing, wantSets } from './copy-sets.ts'
@@ -22,9 +23,13 @@ const STEP = 100
 const PLACE = 'SELECT place FROM copy_walk WHERE place IS NOT NULL FOR UPDATE SKIP LOCKED'
 const MOVE_ON = 'UPDATE copy_walk SET place = $1'
 const ROOTS = 'SELECT id, multihash, codec, owner FROM roots WHERE id > $1 ORDER BY id LIMIT $2'
-const UNCOMPARED = `
-  SELECT id, multihash, codec, owner, state, hold_id AS "holdId" FROM copies
-  WHERE node = $1 AND id > $2 AND hold_id IS NOT NULL AND run IS DISTINCT FROM ${COPY_RUN('$3')} ORDER BY id LIMIT $4`
+const uncompared = (run: string): string => `
+  SELECT id, multihash, codec, owner, hold_id AS "holdId" FROM copies
+  WHERE node = $1 AND id > $2 AND hold_id IS NOT NULL AND run IS ${run} ORDER BY id LIMIT $3`
+/** This reads all copies of the node. */
+const UNCOMPARED = uncompared(`DISTINCT FROM ${COPY_RUN('$4')}`)
+/** A removal makes the hold of a record the hold of a copy, at any time. */
+const NEVER_COMPARED = uncompared('NULL')
 /** Freeing that a stop has interrupted begins again. */
 const COMPARED = `
   UPDATE copies SET run = ${COPY_RUN('$1')}, state = CASE state WHEN 'going' THEN 'surplus' ELSE state END WHERE id = ANY($2)`
@@ -96,6 +101,8 @@ export class PostgresCopies implements Copies {
   readonly #moved: MovedCopies
   /** The last copy that the unfinished comparison has seen. */
   #compared = 0
+  /** The set-backs, or '' for none, for which a comparison of all copies has begun, and for which one has ended. */
+  #since: { begun: string | null; ended: string | null } = { begun: null, ended: null }
 
   readonly #clock: Clock
   #counted: { counts: Promise<CopyCounts>; until: number } | null = null
@@ -128,7 +135,13 @@ export class PostgresCopies implements Copies {
 
   async compare(): Promise<boolean> {
     const { database, holds, ledger } = this.#parts
-    const found = await this.#sql.all<KnownCopy>(UNCOMPARED, [this.#node, this.#compared, this.#run, STEP])
+    const newest = (await this.#sql.first<{ id: string }>(NEWEST_SET_BACK))?.id ?? ''
+    if (this.#compared === 0) this.#since.begun = newest
+    const page = [this.#node, this.#compared, STEP]
+    const found =
+      this.#since.ended === newest
+        ? await this.#sql.all<KnownCopy>(NEVER_COMPARED, page)
+        : await this.#sql.all<KnownCopy>(UNCOMPARED, [...page, this.#run])
     const ids = { sound: [] as number[], damaged: [] as number[] }
     for (const copy of found) {
       const root = ledger.rootHeldBy(copy.holdId)
@@ -141,6 +154,7 @@ export class PostgresCopies implements Copies {
     })
     if (found.length > 0) await holds.releaseVoid()
     this.#compared = found.length < STEP ? 0 : (found.at(-1)?.id ?? 0)
+    if (this.#compared === 0 && this.#since.begun === newest) this.#since.ended = newest
     return found.length === STEP
   }
 

@@ -30,7 +30,7 @@ const NODES = `
   FROM nodes WHERE id IS NOT NULL AND url IS NOT NULL ORDER BY number`
 const RECORDS = `
   SELECT node AS name, COUNT(*) AS count FROM holds WHERE state = 'used' AND root_id IS NOT NULL
-    AND id NOT IN (SELECT hold_id FROM copies WHERE hold_id IS NOT NULL) GROUP BY node`
+    AND NOT EXISTS (SELECT 1 FROM copies WHERE copies.hold_id = holds.id) GROUP BY node`
 const WAITS = `
   SELECT offers.node AS name, takers.id, takers.name AS taker, COUNT(*) AS count
   FROM offers LEFT JOIN nodes AS takers ON takers.name = offers.taker GROUP BY 1, 2, 3 ORDER BY 1, 3`

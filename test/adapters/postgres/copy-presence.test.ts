@@ -150,6 +150,27 @@ describe('nodes of clusters with copies', needsPostgres, () => {
     })
   })
 
+  test('a node that returns to no cluster is away no longer', async () => {
+    await configured(TWO)
+    await withNodes(async nodes => {
+      const [keeper, spare] = await copied(nodes)
+      await quiet(AFTER_MS, keeper)
+      await observe(nodes[0])
+      await takeAll(nodes)
+      await configured({ near: { nodes: ['here', spare], copies: 2 } })
+      await quiet(0, keeper)
+      await observe(nodes[0])
+      expect(await countOf('copy_absences')).toBe(0)
+      expect(await others()).toEqual(
+        expect.arrayContaining([
+          [keeper, 'surplus'],
+          [spare, 'have'],
+        ]),
+      )
+      expect(await waits()).toEqual([])
+    })
+  })
+
   test('a full node hands its copies on, and gets none', async () => {
     await configured(TWO)
     await withNodes(async nodes => {

@@ -128,6 +128,27 @@ describe('surplus copies', needsPostgres, () => {
 describe('copies of a node that starts again', needsPostgres, () => {
   const { db, configured, withNodes, rows, countOf, copiesOf, takeAll, released } = copiedNodes()
 
+  test('reads all copies once, and again after a set-back', async () => {
+    await withNodes(async nodes => {
+      await configured(THREE)
+      await commit(nodes[0], [record('r1')])
+      await takeAll(nodes)
+      const copies = await copiesOf(nodes[1])
+      const comparedFrom = async (run: string | null): Promise<string | null> => {
+        await db().command("UPDATE copies SET run = $1 WHERE node = 'there'", [run])
+        while (await copies.compare());
+        const found = await db().reading.first<{ run: string | null }>("SELECT run FROM copies WHERE node = 'there'")
+        return found?.run ?? null
+      }
+      const own = await comparedFrom('before')
+      expect(own).toMatch(/ $/)
+      expect(await comparedFrom('before')).toBe('before')
+      expect(await comparedFrom(null)).toBe(own)
+      await db().command("INSERT INTO set_backs (id, problem, noticed_by) VALUES ('s', 'p', 'here')")
+      expect(await comparedFrom('before')).toBe(`${own}s`)
+    })
+  })
+
   test('a copy that the directory lacks is wanted again', async () => {
     await withNodes(async nodes => {
       await configured(THREE)
