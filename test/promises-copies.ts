@@ -14,6 +14,20 @@ const schema = 'adapters/postgres/schema/schema-copies.ts'
 
 const promises: readonly KeptPromise[] = [
   {
+    promise: 'private content has copies, whatever the number of its account',
+    file: 'adapters/postgres/copies/copy-rows.ts',
+    find: 'AND ${owner}::bigint = 0',
+    replace: 'AND ${owner} = 0',
+    test: copies('private content is copied, listed, repaired'),
+  },
+  {
+    promise: 'a damaged private copy is repaired, whatever the number of its account',
+    file: 'adapters/postgres/moves/postgres-reconciliation.ts',
+    find: '$4::bigint = 0',
+    replace: '$4 = 0',
+    test: copies('private content is copied, listed, repaired'),
+  },
+  {
     promise: 'a node that leaves its clusters while it is away gives its copies up',
     file: 'adapters/postgres/copies/copy-presence.ts',
     find: 'FROM copy_absences a WHERE NOT EXISTS (',

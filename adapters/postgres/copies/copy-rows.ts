@@ -6,9 +6,12 @@ import { NEWEST_SET_BACK } from '../schema/schema-set-backs.ts'
 /** Chooses again where copies are wanted, because a node ends. */
 export const WALK_AGAIN = 'UPDATE copy_walk SET place = 0'
 
-/** A planner that saw both owners in one condition could use no index of roots. */
+/**
+ * A planner that saw both owners in one condition could use no index of roots. Without the cast, a parameter for the owner
+ * would be an INTEGER, which numbers of accounts exceed.
+ */
 const rootsBy = (multihash: string, codec: string, owner: string): string => `
-    SELECT id, backend_id FROM roots WHERE multihash = ${multihash} AND codec = ${codec} AND owner = 0 AND ${owner} = 0
+    SELECT id, backend_id FROM roots WHERE multihash = ${multihash} AND codec = ${codec} AND owner = 0 AND ${owner}::bigint = 0
     UNION ALL SELECT id, backend_id FROM roots WHERE multihash = ${multihash} AND codec = ${codec}
       AND owner <> 0 AND owner = ${owner}`
 

@@ -25,7 +25,7 @@ const STEP = 50
 
 const ROOT_OF_DAG = `
   SELECT id FROM roots WHERE multihash = $1 AND codec = $2 AND backend_id = $3
-    AND ((owner = 0 AND $4 = 0) OR (owner <> 0 AND owner = $4))`
+    AND ((owner = 0 AND $4::bigint = 0) OR (owner <> 0 AND owner = $4))`
 /** The records of a damaged copy are on other nodes. */
 const DAMAGED_COPY = `
   UPDATE copies SET state = 'damaged', due_at = 0

@@ -24,6 +24,32 @@ describe('copies in a fleet', needsPostgres, () => {
     })
   })
 
+  test('private content is copied, listed, repaired and freed, like public content', async () => {
+    await configured({ near: { nodes: NODES, copies: 3 } })
+    await withNodes(async nodes => {
+      // The numbers of accounts have 48 bits.
+      const owner = 277_787_132_714_389
+      const dag = { ...DAG, owner }
+      const [here, there] = nodes
+      await commit(here, [record('r1', { owner })])
+      const copies = await copiesOf(there)
+      expect(await copies.sourcesOf(dag)).toEqual(['here'])
+      await takeAll(nodes)
+      await there.reconciliation.requeue({ backendId: 0, dag, homes: new Map(), reason: 'r', now: NOW })
+      expect((await copies.placesOf(dag)).map(({ node, state }) => [node, state])).toEqual([
+        ['here', 'have'],
+        ['there', 'damaged'],
+        ['third', 'have'],
+      ])
+      await takeAll(nodes)
+      await configured({ near: { nodes: ['here', 'third'], copies: 2 } })
+      await walked(here)
+      const [going] = await copies.freed.begin(NOW, 10, NOW)
+      expect(going !== undefined && (await copies.freed.end(going, going.places, NOW))).toBe(true)
+      expect((await rows()).map(({ node, state }) => [node, state])).toEqual([['third', 'have']])
+    })
+  })
+
   test('the first record wants copies, and the last one ends them', async () => {
     await configured(TWO)
     await withNodes(async nodes => {
