@@ -246,7 +246,7 @@ class Model {
     await this.#reconcile(node)
     // Another failure before the repair may lose what had two places.
     await this.#fleet.takeAll([node])
-    await this.#fleet.db().command("UPDATE copies SET run = NULL WHERE node = $1", [name])
+    await this.#fleet.db().command('UPDATE copies SET run = NULL WHERE node = $1', [name])
     while (await (await this.#fleet.copiesOf(node)).compare());
   }
 
