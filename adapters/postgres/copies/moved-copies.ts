@@ -6,25 +6,28 @@ import type { ContentParts } from '../records/content-change.ts'
 import { moveRecords } from '../records/moved-records.ts'
 import { COPY_RUN, contentParams, FOLLOW_COPIES, ROOTS_OF_CONTENT, rootsOf } from './copy-rows.ts'
 
-/** Rows that one statement reads. */
+/** Contents that one transaction moves. */
 const STEP = 100
+/** Copies that one statement looks at. A node may have millions, none of which moves. */
+const LOOKED_AT = 2_000
+const COPIES = `
+  SELECT id FROM copies WHERE node = $1 AND id > $2
+    AND EXISTS (SELECT 1 FROM nodes WHERE state IN ('forgetting', 'retiring')) ORDER BY id LIMIT ${LOOKED_AT}`
 /**
- * Copies of this node, each with the root of a node that ends and that records may still name. The content of a lost node
+ * Some copies of this node, each with the root of a node that ends and that records may still name. The content of a lost node
  * moves to any copy. That of a node that retires moves when all wanted copies are made, compared and sound.
  */
-const promoted = (some: string): string => `
+const PROMOTED = `
   SELECT copies.id, roots.id AS "from", hold_id AS "holdId", multihash, codec, owner FROM copies
   JOIN LATERAL (${rootsOf('copies')}) AS roots ON TRUE
   JOIN nodes ON nodes.number = roots.${NODE_NUMBER} AND nodes.state IN ('forgetting', 'retiring')
-  WHERE copies.node = $1 AND copies.${some} AND copies.state IN ('have', 'surplus', 'going')
+  WHERE copies.node = $1 AND copies.id = ANY($2) AND copies.state IN ('have', 'surplus', 'going')
     AND EXISTS (SELECT 1 FROM nodes WHERE state IN ('forgetting', 'retiring'))
     AND (nodes.state = 'forgetting' OR (SELECT state FROM nodes WHERE name = $1) = 'active' AND NOT EXISTS (
       SELECT 1 FROM copies AS other JOIN nodes AS keeper ON keeper.name = other.node AND keeper.state = 'active'
       WHERE other.multihash = copies.multihash AND other.codec = copies.codec AND other.owner = copies.owner
         AND (other.state IN ('wanted', 'damaged') OR other.run IS DISTINCT FROM ${COPY_RUN('keeper.run')})))
   ORDER BY copies.id LIMIT $3`
-const PROMOTED = promoted('id > $2')
-const PROMOTED_TAKEN = promoted('id = ANY($2)')
 /** The roots of this node, each with the hold of a record. */
 const OWN_ROOTS = `
   SELECT id, COALESCE(
@@ -55,14 +58,16 @@ export class MovedCopies {
   }
 
   async promote(): Promise<boolean> {
-    const found = await this.#promote(PROMOTED, this.#promoted)
-    this.#promoted = found.length < STEP ? 0 : (found.at(-1)?.id ?? 0)
-    return found.length === STEP
+    const looked = await this.#sql.all<{ id: number }>(COPIES, [this.#node, this.#promoted])
+    const found = looked.length === 0 ? [] : await this.#promote(looked.map(({ id }) => id))
+    if (found.length === STEP) this.#promoted = found.at(-1)?.id ?? 0
+    else this.#promoted = looked.length < LOOKED_AT ? 0 : (looked.at(-1)?.id ?? 0)
+    return this.#promoted !== 0
   }
 
-  async #promote(statement: string, some: number | readonly number[]): Promise<Promoted[]> {
+  async #promote(ids: readonly number[]): Promise<Promoted[]> {
     const { ledger } = this.#parts
-    const find = () => this.#sql.all<Promoted>(statement, [this.#node, some, STEP])
+    const find = () => this.#sql.all<Promoted>(PROMOTED, [this.#node, ids, STEP])
     const seen = await find()
     if (seen.length === 0) return seen
     // A walk may not have decided yet how many copies the content needs without the node.
@@ -101,7 +106,7 @@ export class MovedCopies {
     const settle = async (): Promise<void> => {
       const some = this.#taken.splice(0)
       if (some.length === 0) return
-      await this.#promote(PROMOTED_TAKEN, some)
+      await this.#promote(some)
       await this.#parts.holds.releaseVoid()
     }
     this.#settling = this.#settling.then(settle, settle)

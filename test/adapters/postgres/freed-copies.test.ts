@@ -186,6 +186,21 @@ describe('records of a lost node', needsPostgres, () => {
       ({ node }) => node,
     )
 
+  test('stay pinned behind thousands of other copies', async () => {
+    await withNodes(async nodes => {
+      const [here, there, third] = nodes
+      await configured(TWO)
+      await db().command(`
+        INSERT INTO copies (multihash, codec, owner, node, state)
+        SELECT int4send(i), 85, 0, name, 'have' FROM nodes, generate_series(1, 2500) AS i`)
+      await commit(here, [record('r1')])
+      await takeAll(nodes)
+      await forget()
+      await promoted([there, third])
+      expect(await holders('records')).not.toContain('here')
+    })
+  })
+
   test('stay pinned on a node that has a copy', async () => {
     await withNodes(async nodes => {
       const [here, there, third] = nodes
