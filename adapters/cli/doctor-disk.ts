@@ -79,7 +79,11 @@ async function checkContents(path: string, isRunning: boolean): Promise<CheckRes
     return warning(check, `schema ${version} of an older Holdfast`, `back up: the next start migrates it to ${newest}`)
   } catch (error) {
     if (!isHoldfastError(error)) throw error
-    return fault(check, error.message, 'restore a backup, or name the right directory with --data-dir')
+    const isOthers = codeOf(error.cause as NodeJS.ErrnoException) === 'EACCES'
+    const remedy = isOthers
+      ? 'run as its owner, or change the owner'
+      : 'restore a backup, or name the right directory with --data-dir'
+    return fault(check, error.message, remedy)
   }
 }
 
@@ -121,6 +125,6 @@ async function isThere(path: string): Promise<boolean> {
   )
 }
 
-function codeOf(error: NodeJS.ErrnoException): string {
-  return error.code ?? String(error)
+function codeOf(error: NodeJS.ErrnoException | undefined): string {
+  return error?.code ?? String(error)
 }

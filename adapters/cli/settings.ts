@@ -1,4 +1,4 @@
-import { existsSync, readFileSync } from 'node:fs'
+import { readFileSync, statSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import { type EngineConfig, type Environment, HoldfastError, parseConfig } from '../../src/index.ts'
 import type { MetricsReaders } from '../node-http/index.ts'
@@ -69,15 +69,19 @@ function readSettings(flags: DirectoryFlags, env: Environment): Settings {
 
 /**
  * Reads the settings. Refuses a missing data directory, so that a typo does not create one.
- * @throws HoldfastError `CONFIG_INVALID`; `NOT_FOUND` if the data directory does not exist.
+ * @throws HoldfastError `CONFIG_INVALID`; `NOT_FOUND` if the data directory does not exist, or may not be read.
  */
 export function readDirectorySettings(flags: DirectoryFlags, env: Environment): Settings {
   const settings = readSettings(flags, env)
-  if (!existsSync(join(settings.dataDir, 'holdfast.db'))) {
-    throw new HoldfastError(
-      'NOT_FOUND',
-      `${settings.dataDir} is not a data directory: holdfast serve makes one at its first start, with an account of the owner`,
-    )
+  const { dataDir } = settings
+  try {
+    statSync(join(dataDir, 'holdfast.db'))
+  } catch (error) {
+    const text =
+      (error as NodeJS.ErrnoException).code === 'EACCES'
+        ? `this user may not read ${dataDir} (EACCES): run the command as the user of the server`
+        : `${dataDir} is not a data directory: holdfast serve makes one at its first start, with an account of the owner`
+    throw new HoldfastError('NOT_FOUND', text)
   }
   return settings
 }

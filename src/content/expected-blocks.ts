@@ -21,7 +21,11 @@ const SAMPLE = 16
  *
  * @throws HoldfastError `DATA_DIR_UNUSABLE` if `blocks/` is empty, or has none of sixteen sampled blocks
  */
-export async function checkBlocksThere(files: BlockFiles, backendId: number, blocks: Blocks): Promise<void> {
+export async function checkBlocksThere(
+  files: BlockFiles,
+  backendId: number,
+  blocks: Pick<Blocks, 'durableAfter'>,
+): Promise<void> {
   if (files.isCache || existsSync(join(files.dataDir, BLOCKS_LOST))) return
   const sample = sampleOf(blocks, backendId)
   if (sample.length === 0) return
@@ -38,7 +42,7 @@ export async function checkBlocksThere(files: BlockFiles, backendId: number, blo
   )
 }
 
-function sampleOf(blocks: Blocks, backendId: number): StoredBlock[] {
+function sampleOf(blocks: Pick<Blocks, 'durableAfter'>, backendId: number): StoredBlock[] {
   const sample: StoredBlock[] = []
   for (let after = 0, rows = 0; rows < MOST_ROWS && sample.length < SAMPLE; rows += BATCH) {
     const batch = blocks.durableAfter(after, BATCH)

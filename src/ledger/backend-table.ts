@@ -10,6 +10,7 @@ export interface BackendRow {
   clusterIds: string
 }
 
+const OWNER_COLUMN = "SELECT 1 FROM pragma_table_info('roots') WHERE name = 'owner'"
 const COLUMNS = 'id, data_dir AS dataDir, identity, cluster_ids AS clusterIds'
 
 export function backendAt(db: Database, dataDir: string): BackendRow | undefined {
@@ -50,7 +51,11 @@ export function hasBlocks(db: Database, backendId: number): boolean {
  * index of all roots.
  */
 export function hasRoots(db: Database, backendId: number): boolean {
-  const has = (owned: string) => `SELECT 1 FROM roots WHERE state = 'complete' AND backend_id = ? AND ${owned}`
-  const sql = `${has('owner = 0')} UNION ALL ${has('owner <> 0')} LIMIT 1`
+  const has = (owned: string) => `SELECT 1 FROM roots WHERE state = 'complete' AND backend_id = ? ${owned}`
+  // A check of the start also reads databases that have no owners yet.
+  if (db.prepare(OWNER_COLUMN).get() === undefined) {
+    return db.prepare<[number]>(has('LIMIT 1')).get(backendId) !== undefined
+  }
+  const sql = `${has('AND owner = 0')} UNION ALL ${has('AND owner <> 0')} LIMIT 1`
   return db.prepare<[number, number]>(sql).get(backendId, backendId) !== undefined
 }

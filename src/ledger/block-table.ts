@@ -28,6 +28,11 @@ export const DURABLE_AFTER = `
 const PUBLIC_WAYS = [0, 404, 410, 451]
 const WAYS = [...PUBLIC_WAYS, ...PUBLIC_WAYS.map(way => way + PRIVATE_WAY)]
 
+/** Reads the durable blocks of any database, also of one that lacks what {@link BlockTable} needs. */
+export function durableBlocks(db: Database): Pick<Blocks, 'durableAfter'> {
+  return { durableAfter: (id, limit) => db.prepare<[number, number], StoredBlock>(DURABLE_AFTER).all(id, limit) }
+}
+
 /** Tables of blocks and of the roots that need them. */
 export class BlockTable extends WithStatements implements Blocks {
   readonly open: OpenBlocks

@@ -11,12 +11,13 @@ import { DATABASE, SECRETS, TAKEDOWNS } from '../disk/file-names.ts'
 import { checkWritable } from '../disk/writable.ts'
 import { type HoldfastError, isHoldfastError } from '../domain/errors.ts'
 import { readTakedowns } from '../gateway/policy/takedown-file.ts'
-import { BlockTable } from '../ledger/block-table.ts'
+import { durableBlocks } from '../ledger/block-table.ts'
 import { DEFAULT_BACKEND_ID } from '../ledger/blocks.ts'
 import { checkClusterDirectories } from '../ledger/cluster-directories.ts'
 import { networkSettings } from '../network/network-settings.ts'
 import { checkDataKey } from '../storage/data-key.ts'
 import { Database } from '../storage/database.ts'
+import { migrations } from '../storage/migrations.ts'
 import { checkSharedCatalogue } from './open-shared-catalogue.ts'
 import { openSignIn } from './open-sign-in.ts'
 import { type Setup, setupOf } from './setup.ts'
@@ -47,9 +48,10 @@ type Check = <T>(work: () => T | Promise<T>) => Promise<T | undefined>
 async function checkSetup(setup: Setup, check: Check): Promise<void> {
   const { dataDir, clusters, config } = setup
   const { importRoots } = config
+  // The other checks would call the files of another user damaged.
+  if ((await check(() => checkUsable(dataDir))) === undefined) return
   await check(() => refuseUnfinishedRestore(dataDir))
   await check(() => refuseContentWithoutDatabase(dataDir))
-  await check(() => checkUsable(dataDir))
   if (importRoots !== undefined) await check(() => checkImportRoots(dataDir, clusters, importRoots))
   await check(() => SecretsFile.read(join(dataDir, SECRETS)))
   await check(() => readTakedowns(join(dataDir, TAKEDOWNS)))
@@ -59,20 +61,37 @@ async function checkSetup(setup: Setup, check: Check): Promise<void> {
   const database = await check(() => databaseOf(dataDir))
   if (database === undefined) return
   try {
-    await checkStores(setup, database, check)
+    await checkStores(setup, database, withEarlierTables(database, check))
   } finally {
     database.close()
   }
 }
 
+/**
+ * Passes over checks that need tables which the database of an early version lacks, until the first start migrates it.
+ */
+function withEarlierTables(database: Database, check: Check): Check {
+  const version = database.prepare<[], { user_version: number }>('PRAGMA user_version').get()?.user_version
+  if (version === migrations.length) return check
+  return <T>(work: () => T | Promise<T>) =>
+    check(async (): Promise<T | undefined> => {
+      try {
+        return await work()
+      } catch (error) {
+        if ((error as { code?: unknown }).code !== 'SQLITE_ERROR') throw error
+        return undefined
+      }
+    })
+}
+
 async function checkStores(setup: Setup, database: Database, check: Check): Promise<void> {
   const { dataDir, ownClusters, clusters, catalogueDatabase } = setup
+  const blocks = durableBlocks(database)
   await check(() => checkDataKey(database, dataDir))
   await check(async () => {
     checkCatalogue(database, catalogueDatabase)
     await checkSharedCatalogue(setup, database)
   })
-  const blocks = new BlockTable(database)
   await check(() => checkBlocksThere(new BlockFiles(dataDir), DEFAULT_BACKEND_ID, blocks))
   const remotes = await check(() => openRemotes(ownClusters, setup))
   if (remotes === undefined) return
@@ -80,7 +99,7 @@ async function checkStores(setup: Setup, database: Database, check: Check): Prom
     const named = withCaches(dataDir, ownClusters, remotes.clusters)
     const directories = await check(() => checkClusterDirectories(database, dataDir, named, clusters))
     for (const { path, backendId, clusterIds } of directories ?? []) {
-      await check(() => checkUsable(path))
+      if ((await check(() => checkUsable(path))) === undefined) continue
       const remote = await check(() => remoteOf({ clusterIds }, remotes.clusters))
       if (remote === undefined && backendId !== null) {
         await check(() => checkBlocksThere(new BlockFiles(path), backendId, blocks))
@@ -99,7 +118,7 @@ function databaseOf(dataDir: string): Database {
 }
 
 /** @throws HoldfastError `DATA_DIR_UNUSABLE` if the user may not write the directory and its stores, or create them */
-function checkUsable(dataDir: string): void {
+function checkUsable(dataDir: string): true {
   for (const path of [dataDir, ...STORES.map(name => join(dataDir, name))]) {
     try {
       checkWritable(path)
@@ -107,4 +126,5 @@ function checkUsable(dataDir: string): void {
       throw directoryUnusable(dataDir, cause)
     }
   }
+  return true
 }

@@ -1,12 +1,15 @@
-import { cp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
+import { chmod, cp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { serverAdapters } from '../../adapters/cli/server-adapters.ts'
+import { readDirectorySettings } from '../../adapters/cli/settings.ts'
 import { createEngine, type EngineOptions, type HoldfastError, startRefusals } from '../../src/index.ts'
 import { pseudoRandom } from '../support/bytes.ts'
+import { needsPosix } from '../support/needs.ts'
 import { runHoldfast, temporaryDirectory } from '../support/server-process.ts'
 import { withDatabase } from '../support/store-inspection.ts'
 import { withTempDir } from '../support/temp-dir.ts'
+import { unpack } from '../support/unpack.ts'
 import { type Copy, farClusters, remove, START_CASES } from './start-cases.ts'
 import { COMMAND_CASES } from './start-command-cases.ts'
 import { OTHER_PLACES, START_PLACES } from './start-places.ts'
@@ -48,6 +51,27 @@ async function withCopy(run: (copy: Copy) => Promise<void>): Promise<void> {
     withDatabase(copy.data, db => db.prepare('UPDATE backends SET data_dir = ?').run(copy.far))
     await run(copy)
   })
+}
+
+/** Runs with a data directory that an earlier version has made. */
+function withOldDirectory(version: string, run: (dataDir: string, directory: string) => Promise<void>): Promise<void> {
+  return withTempDir(async directory => {
+    await unpack(join(TOP, 'test/storage/fixtures', `data-${version}.tar.gz`), directory)
+    await run(join(directory, 'data'), directory)
+  })
+}
+
+/** Runs as a user who may not read a directory. Root may read all, and is another user meanwhile. */
+async function asStranger(directory: string, run: () => Promise<void>): Promise<void> {
+  const isRoot = process.getuid?.() === 0
+  await chmod(directory, isRoot ? 0o700 : 0)
+  if (isRoot) process.seteuid?.(65_534)
+  try {
+    await run()
+  } finally {
+    if (isRoot) process.seteuid?.(0)
+    await chmod(directory, 0o700)
+  }
 }
 
 beforeAll(async () => {
@@ -102,6 +126,39 @@ describe('the checks of a start', () => {
       expect(await startRefusals({ dataDir: join(copy.dir, 'new') })).toEqual([])
       expect(await stateOf(copy.dir)).toEqual(before)
     }))
+
+  test.each(['0.1.0', '0.2.0', '0.3.0'])('read a directory of %s, and change nothing', version =>
+    withOldDirectory(version, async (dataDir, directory) => {
+      const before = await stateOf(directory)
+      const elsewhere = { ...farClusters({})[0], id: 'elsewhere', absent: true }
+      const clusters = [...farClusters({ dataDir: join(dataDir, 'attic') }), elsewhere]
+      expect(await startRefusals({ dataDir, clusters, defaultCluster: 'near' })).toEqual([])
+      expect(await stateOf(directory)).toEqual(before)
+    }),
+  )
+
+  test('refuse a directory of 0.3.0 as the start of this version would', () =>
+    withOldDirectory('0.3.0', async dataDir => {
+      await remove(join(dataDir, 'blocks'))
+      await remove(join(dataDir, 'data.key'))
+      const messages = (await startRefusals({ dataDir })).map(({ message }) => message)
+      for (const text of ['data.key is missing', 'blocks is empty', 'which no configured cluster uses']) {
+        expect(messages).toContainEqual(expect.stringContaining(text))
+      }
+    }))
+
+  test('refuse the directory of another user, and say who may read it', needsPosix, () =>
+    withCopy(async copy => {
+      await startRefusals({ dataDir: join(copy.dir, 'new') }) // loads the modules
+      await chmod(copy.dir, 0o755)
+      await asStranger(copy.data, async () => {
+        const message = expect.stringContaining(`${copy.data} cannot be used: EACCES`)
+        expect(await startRefusals(optionsOf(copy))).toMatchObject([{ code: 'DATA_DIR_UNUSABLE', message }])
+        const settings = () => readDirectorySettings({ 'data-dir': copy.data }, {})
+        expect(settings).toThrow('run the command as the user of the server')
+      })
+    }),
+  )
 
   test('run beside an engine, and read its newest writes', () =>
     withCopy(async copy => {
