@@ -14,13 +14,6 @@ export const auditPromises: readonly KeptPromise[] = [
     test: node('names an action for each route'),
   },
   {
-    promise: 'the documents list every action of the audit log',
-    file: 'src/access/audit-actions.ts',
-    find: "  ...(['node.away'] as const),\n",
-    replace: "  ...(['node.away', 'node.gone'] as const),\n",
-    test: { file: 'test/docs/audit-actions.test.ts', name: 'the page on security' },
-  },
-  {
     promise: 'an audited action is recorded before its answer',
     file: 'src/http/pipeline.ts',
     find: '    if (exchange.audited !== null) await exchange.audited.end(failure, exchange.principal)\n',

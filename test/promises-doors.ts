@@ -60,6 +60,20 @@ export const doorPromises: readonly KeptPromise[] = [
     test: { file: unpacking, name: 'never setuid, setgid or sticky' },
   },
   {
+    promise: 'holdfast get ends if it can write nothing',
+    file: 'adapters/cli/until-interrupted.ts',
+    find: '    if (!end.signal.aborted) await leave(pieces)\n',
+    replace: '',
+    test: { file: interrupted, name: 'ends if nothing can be written' },
+  },
+  {
+    promise: 'a stream of the client that is left unread ends its request',
+    file: 'adapters/client/content.ts',
+    find: 'if (!hasBegun) await answer.discard()',
+    replace: '',
+    test: { file: interrupted, name: 'ends if nothing can be written' },
+  },
+  {
     promise: 'unpacking replaces no folder',
     file: 'adapters/cli/unpack.ts',
     find: 'if (entry === null) return',

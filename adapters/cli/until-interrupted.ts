@@ -15,8 +15,20 @@ export async function untilInterrupted<Result>(
   for (const signal of SIGNALS) process.on(signal, hear)
   try {
     return await work(interruptible(pieces, end.signal))
+  } catch (error) {
+    if (!end.signal.aborted) await leave(pieces)
+    throw error
   } finally {
     for (const signal of SIGNALS) process.off(signal, hear)
     if (end.signal.aborted) process.kill(process.pid, end.signal.reason)
+  }
+}
+
+/** Ends pieces that work has not begun to read. Their connection would keep the process running. */
+async function leave(pieces: AsyncIterable<Uint8Array>): Promise<void> {
+  try {
+    await pieces[Symbol.asyncIterator]().return?.()
+  } catch {
+    // The work has read them, or their source has failed.
   }
 }

@@ -56,7 +56,7 @@ export class Content {
     }
     const length = Number(headers.get('content-length') ?? Number.NaN)
     const size = Number.isSafeInteger(length) && !headers.has('content-encoding') ? length : null
-    const stream = webStream(this.#whole(answer, { path, start, size, signal }))
+    const stream = webStream(this.#whole(answer, { path, start, size, signal }), answer)
     return { size, type: headers.get('content-type') ?? '', stream }
   }
 
@@ -68,7 +68,7 @@ export class Content {
     const query = form === 'tar' ? { format: 'tar' } : { format: 'car', 'dag-scope': 'all', 'car-dups': 'n' }
     const accept = form === 'tar' ? 'application/x-tar' : 'application/vnd.ipld.car'
     const answer = await this.#connection.content(pathOf(place), { query, headers: { accept }, signal })
-    return webStream(answer.bytes())
+    return webStream(answer.bytes(), answer)
   }
 
   async *#whole(
@@ -110,10 +110,12 @@ export class Content {
 }
 
 /** Returns a stream that reads only on demand. */
-function webStream(bytes: AsyncGenerator<Uint8Array, void>): ContentBytes {
+function webStream(bytes: AsyncGenerator<Uint8Array, void>, answer: Answer): ContentBytes {
+  let hasBegun = false
   const stream = new ReadableStream<Uint8Array<ArrayBuffer>>(
     {
       async pull(controller) {
+        hasBegun = true
         const { done, value } = await bytes.next()
         if (done) controller.close()
         // The bytes of a response are not shared memory.
@@ -121,6 +123,8 @@ function webStream(bytes: AsyncGenerator<Uint8Array, void>): ContentBytes {
       },
       async cancel() {
         await bytes.return()
+        // A generator that has not begun runs no code at its end, so the answer would stay open.
+        if (!hasBegun) await answer.discard()
       },
     },
     { highWaterMark: 0 },

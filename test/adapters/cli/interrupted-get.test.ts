@@ -38,6 +38,15 @@ test('a signal deletes the unfinished folder or file', async () => {
   }
 })
 
+test('ends if nothing can be written, although the server sends no more', async () => {
+  for (const flags of [[], ['--tar']]) {
+    await using server = await stalled()
+    const args = ['get', CID, ...flags, '--out', join('missing', 'site'), '--api', server.base, '--key', 'k']
+    const child = spawn(process.execPath, [MAIN, ...args], { cwd: directory.path })
+    expect(await once(child, 'close')).toEqual([1, null])
+  }
+})
+
 test('names the file of an escaped URL in the current directory', async () => {
   await using server = await scriptedServer(say(200, 'text'))
   const args = ['get', `https://evil.example/ipfs/${CID}/..%2F..%2Fescaped`, '--api', server.base, '--key', 'k']
