@@ -35,8 +35,8 @@ export function bodyReader<Schema extends TSchema>(schema: Schema, maxBytes: num
     checkLengths(schema, body)
     validator ??= Compile(schema)
     if (validator.Check(body)) return body as Static<Schema>
-    const [first] = validator.Errors(body)
-    throw new HoldfastError('VALIDATION', first === undefined ? 'the body is malformed' : describe(first))
+    const [first, ...others] = validator.Errors(body)
+    throw new HoldfastError('VALIDATION', first === undefined ? 'the body is malformed' : describe(first, others))
   }
 }
 
@@ -64,13 +64,28 @@ function isFields(body: unknown): body is object {
   return typeof body === 'object' && body !== null && !Array.isArray(body)
 }
 
-function describe(error: { keyword: string; instancePath: string; message: string; params: object }): string {
+interface Finding {
+  keyword: string
+  instancePath: string
+  message: string
+  params: object
+}
+
+function describe(error: Finding, others: readonly Finding[]): string {
   const field = error.instancePath.slice(1).replaceAll('/', '.')
   const { requiredProperties, allowedValues } = error.params as {
     requiredProperties?: string[]
     allowedValues?: string[]
   }
   if (error.keyword === 'enum') return `${field} must be one of ${(allowedValues ?? []).join(', ')}`
+  if (error.keyword === 'const') return `${field} must be ${constantsOf([error, ...others]).join(' or ')}`
   if (error.keyword === 'required') return `${requiredProperties?.[0] ?? 'a field'} is missing`
   return `${field === '' ? 'the body' : field} ${error.message}`
+}
+
+/** Returns the values that the first field of the errors may have. */
+function constantsOf(errors: readonly Finding[]): string[] {
+  const place = errors[0]?.instancePath
+  const ofField = errors.filter(({ keyword, instancePath }) => keyword === 'const' && instancePath === place)
+  return ofField.map(({ params }) => JSON.stringify((params as { allowedValue?: unknown }).allowedValue))
 }

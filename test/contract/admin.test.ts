@@ -307,6 +307,13 @@ describe.each(hosts.map(host => ({ host, name: host.name })))('the owner’s rou
     expect(await ask('?step=1')).toMatchObject({ code: 'VALIDATION', message: expect.stringContaining('step') })
   })
 
+  test('a wrong status of a takedown is refused with the possible ones', async () => {
+    const headers = { ...owner, 'content-type': 'application/json' }
+    const body = JSON.stringify({ cid: 'bafkqaaa', reason: 'a claim', status: 404 })
+    const { status, json } = await client.request('POST', '/admin/v1/takedowns', { headers, body })
+    expect({ status, json }).toMatchObject({ status: 400, json: { message: 'status must be 410 or 451' } })
+  })
+
   test('a takedown of a long CID is accepted and lifted', async () => {
     const cid = CID.createV1(raw.code, identity.digest(new Uint8Array(2_000))).toString()
     const headers = { ...owner, 'content-type': 'application/json' }
