@@ -52,6 +52,13 @@ export const backupPromises: readonly KeptPromise[] = [
     test: { file: mending, name: 'is replaced in the backup after its repair, without a check' },
   },
   {
+    promise: 'a backup names the option whose directory is a file',
+    file: 'src/disk/make-directory.ts',
+    find: '    readdirSync(path)\n',
+    replace: '',
+    test: { file: 'test/backup/backup.test.ts', name: 'names the option whose directory is a file' },
+  },
+  {
     promise: 'the backup after a check that found damage reads all of it',
     file: 'src/backup/back-up.ts',
     find: '(previous.lastFullRead?.damaged ?? 0) === 0',

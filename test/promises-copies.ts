@@ -431,8 +431,8 @@ const promises: readonly KeptPromise[] = [
   {
     promise: 'a second loss finds the copies that the first one left',
     file: 'adapters/postgres/copies/moved-copies.ts',
-    find: 'this.#promoted = found.length < STEP ? 0 :',
-    replace: 'this.#promoted = found.length < 0 ? 0 :',
+    find: 'looked.length < LOOKED_AT ? 0 : (looked.at(-1)?.id ?? 0)\n    return this.#promoted !== 0',
+    replace: 'looked.at(-1)?.id ?? this.#promoted\n    return looked.length === LOOKED_AT',
     test: histories('a node that has taken records over dies before the next copy'),
   },
   {
@@ -448,8 +448,8 @@ const promises: readonly KeptPromise[] = [
   {
     promise: 'a record is taken over by a copy that no set wants',
     file: 'adapters/postgres/copies/moved-copies.ts',
-    find: "copies.${some} AND copies.state IN ('have', 'surplus', 'going')",
-    replace: "copies.${some} AND copies.state IN ('have')",
+    find: "copies.id = ANY($2) AND copies.state IN ('have', 'surplus', 'going')",
+    replace: "copies.id = ANY($2) AND copies.state IN ('have')",
     test: histories('after a set-back the only copy is of a cluster without configuration'),
   },
   {

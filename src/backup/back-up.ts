@@ -1,9 +1,9 @@
-import { mkdir, readdir } from 'node:fs/promises'
+import { readdir } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { Pace } from '../concurrency/pace.ts'
 import type { BlockFiles } from '../content/block-files.ts'
 import { isInside } from '../content/server-directory.ts'
-import { OWNERS_DIRECTORY } from '../disk/node-file-system.ts'
+import { makeNamedDirectory } from '../disk/make-directory.ts'
 import { realPathOf } from '../disk/real-path.ts'
 import { replaceFile } from '../disk/replace-file.ts'
 import type { Clock } from '../domain/clock.ts'
@@ -118,7 +118,7 @@ async function prepare(
   if (stores.some(store => isInside(store, realKeys))) {
     throw new HoldfastError('VALIDATION', `keys: ${keys} is inside a data directory`)
   }
-  await mkdir(directory, { recursive: true, mode: OWNERS_DIRECTORY })
+  makeNamedDirectory('directory', directory)
   const manifest = await lastManifest(directory, force)
   if (manifest !== null) return
   const names = await readdir(directory)

@@ -6,6 +6,7 @@ import { type Datastore, Key } from 'interface-datastore'
 import Type from 'typebox'
 import { Value } from 'typebox/value'
 import { DATA_KEY, SECRETS } from '../disk/file-names.ts'
+import { makeNamedDirectory } from '../disk/make-directory.ts'
 import { OWNERS_DIRECTORY } from '../disk/node-file-system.ts'
 import { replaceFile } from '../disk/replace-file.ts'
 import { HoldfastError } from '../domain/errors.ts'
@@ -41,19 +42,19 @@ export async function keysOf(dataDir: string, datastore: Datastore): Promise<Key
  * version 0.2.0 does not name its node, so its key files must be those of the node.
  *
  * @param isReplaced true to accept a directory of another node
- * @throws HoldfastError `CONFLICT` if the directory contains the keys of another node
+ * @throws HoldfastError `VALIDATION` if the directory cannot be used; `CONFLICT` if it contains the keys of another node
  */
 export async function claimKeys(
   directory: string,
   { node, keys, isReplaced }: { node: string; keys: KeyFiles; isReplaced: boolean },
 ): Promise<void> {
+  makeNamedDirectory('keys', directory)
   const owner = await textOf(join(directory, OWNER))
   const isOurs = owner === null ? await hasNoOther(directory, keys) : owner.trim() === node
   if (!isOurs && !isReplaced) {
     const remedy = 'name another directory with --keys, or move those keys away'
     throw new HoldfastError('CONFLICT', `${directory} has the keys of another node: ${remedy}`)
   }
-  await mkdir(directory, { recursive: true, mode: OWNERS_DIRECTORY })
   await replaceFile(join(directory, OWNER), `${node}\n`)
 }
 

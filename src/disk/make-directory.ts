@@ -1,7 +1,8 @@
-import { chmodSync, mkdirSync } from 'node:fs'
+import { chmodSync, mkdirSync, readdirSync } from 'node:fs'
 import { dirname } from 'node:path'
+import { HoldfastError } from '../domain/errors.ts'
 import { fileErrorCode } from '../domain/file-system.ts'
-import { syncDirectoryNow } from './node-file-system.ts'
+import { OWNERS_DIRECTORY, syncDirectoryNow } from './node-file-system.ts'
 
 /**
  * Creates a directory and its missing parents. The option `recursive` of Node.js never returns if the file system, such
@@ -13,6 +14,21 @@ export function makeDirectory(path: string, mode?: number): void {
   if (tryMake(path, mode)) return
   makeDirectory(dirname(path))
   if (!tryMake(path, mode)) mkdirSync(path)
+}
+
+/**
+ * Creates a directory that a user has named, and its missing parents.
+ * @param field name of the option, for the error
+ * @throws HoldfastError `VALIDATION` if the directory cannot be created or read
+ */
+export function makeNamedDirectory(field: string, path: string): void {
+  try {
+    makeDirectory(path, OWNERS_DIRECTORY)
+    readdirSync(path)
+  } catch (cause) {
+    const reason = cause instanceof Error ? cause.message : String(cause)
+    throw new HoldfastError('VALIDATION', `${field}: ${path} cannot be used: ${reason}`, { cause })
+  }
 }
 
 /** Returns false if the parent is missing. */

@@ -1,9 +1,9 @@
-import { existsSync, mkdirSync, rmSync, statfsSync, statSync } from 'node:fs'
+import { existsSync, rmSync, statfsSync, statSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import SqliteDatabase from 'better-sqlite3'
 import { databaseFiles } from '../disk/database-files.ts'
 import { DATABASE } from '../disk/file-names.ts'
-import { OWNERS_DIRECTORY } from '../disk/node-file-system.ts'
+import { makeNamedDirectory } from '../disk/make-directory.ts'
 import { systemClock } from '../domain/clock.ts'
 import { HoldfastError } from '../domain/errors.ts'
 import { Database } from './database.ts'
@@ -39,14 +39,14 @@ export interface UpgradeRehearsal {
  *
  * @param dataDir a data directory of this or an earlier version
  * @param scratch directory for the copy; default: `tmp` in the data directory
- * @throws HoldfastError `NOT_FOUND` if the directory has no database; `DATA_DIR_NEWER`; `DATA_DIR_UNUSABLE` if the
+ * @throws HoldfastError `VALIDATION` if `scratch` cannot be used; `NOT_FOUND` if the directory has no database; `DATA_DIR_NEWER`; `DATA_DIR_UNUSABLE` if the
  *   database is damaged or cannot be read; `STORAGE_FULL` if the disk of the copy has too little space
  * @example const { freeBytes } = rehearseUpgrade('/data')
  */
 export function rehearseUpgrade(dataDir: string, scratch = join(dataDir, TEMPORARY)): UpgradeRehearsal {
   const file = resolve(dataDir, DATABASE)
   if (!existsSync(file)) throw new HoldfastError('NOT_FOUND', `${resolve(dataDir)} has no ${DATABASE}`)
-  mkdirSync(scratch, { recursive: true, mode: OWNERS_DIRECTORY })
+  makeNamedDirectory('scratch', scratch)
   refuseFullDisk(file, scratch)
   const copy = join(scratch, REHEARSAL)
   // A rehearsal that was killed leaves its files. In a directory of somebody else, they may be somebody else's.

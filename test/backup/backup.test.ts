@@ -1,7 +1,14 @@
 import { readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { checkBackup, createEngine, type Engine, openAccounts, restoreBackup } from '../../src/index.ts'
+import {
+  checkBackup,
+  createEngine,
+  type Engine,
+  openAccounts,
+  rehearseUpgrade,
+  restoreBackup,
+} from '../../src/index.ts'
 import { callApi } from '../support/api-call.ts'
 import { pseudoRandom } from '../support/bytes.ts'
 import { newDirectory } from '../support/new-database.ts'
@@ -156,6 +163,20 @@ describe('a backup', () => {
       for (const directory of [dataDir, join(dataDir, 'backup'), dir]) {
         await expect(engine.backup(directory)).rejects.toMatchObject({ code: 'VALIDATION' })
       }
+    })
+  })
+
+  test('names the option whose directory is a file', async () => {
+    await withBackups(async ({ engine, dataDir }, backup, dir) => {
+      const file = join(dir, 'file')
+      await writeFile(file, 'text')
+      const refused = (field: string) => ({ code: 'VALIDATION', message: expect.stringMatching(`^${field}: ${file}`) })
+      for (const directory of [file, join(file, 'backup')]) {
+        await expect(engine.backup(directory)).rejects.toMatchObject(refused('directory'))
+      }
+      await expect(engine.backup(backup, { keys: file })).rejects.toMatchObject(refused('keys'))
+      expect(() => rehearseUpgrade(dataDir, file)).toThrow(expect.objectContaining(refused('scratch')))
+      expect(await readFile(file, 'utf8')).toBe('text')
     })
   })
 
