@@ -137,7 +137,7 @@ describe.each(VERSIONS)('a directory of $version', made => {
     }))
 
   test.each([
-    ['a scratch directory of a file', ['--scratch', '/dev/null/x'], 1, /ENOTDIR/],
+    ['a scratch directory of a file', ['--scratch', '/dev/null/x'], 2, /^holdfast: scratch: .* ENOTDIR/],
     ['no --check', [], 2, /--check is needed/],
   ])('is left alone by a rehearsal with %s, which fails', (_, given, code, message) =>
     withOldNode(made, async ({ directory, dataDir, flags }) => {
