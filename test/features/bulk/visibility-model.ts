@@ -194,7 +194,8 @@ class World {
         if (job === undefined) return
         this.#jobs.splice(this.#jobs.indexOf(job), 1)
         await jobs.undo(job.id, { account: this.#idOf(job.account) })
-        await this.#ended(job, job.account)
+        const expired = job.kept.filter(({ expiresAt }) => expiresAt !== null && expiresAt <= now)
+        await this.#ended(job, job.account, expired)
         this.#records.push(...job.kept)
         break
       }
@@ -281,9 +282,13 @@ class World {
     return this.#accounts[index]?.id ?? ''
   }
 
-  async #ended({ id }: { id: string }, index: number): Promise<number | null> {
+  /** Waits for the end of a job, which can restore no records that have expired since. */
+  async #ended({ id }: { id: string }, index: number, expired: readonly ModelRecord[] = []): Promise<number | null> {
     const job = await this.#engine.jobs.untilEnded(id, { account: this.#idOf(index) })
-    expect(job.failures).toEqual([])
+    const failures = expired.map(({ id: uploadId }) => ({ uploadId, code: 'EXPIRED' }))
+    expect(job.failures.toSorted((a, b) => (a.uploadId < b.uploadId ? -1 : 1))).toEqual(
+      failures.toSorted((a, b) => (a.uploadId < b.uploadId ? -1 : 1)),
+    )
     return job.undoUntil
   }
 
