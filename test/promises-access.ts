@@ -5,6 +5,20 @@ const contract = 'test/contract/contract.test.ts'
 /** Promises about authentication, authorization and webhooks. */
 export const accessPromises: readonly KeptPromise[] = [
   {
+    promise: 'the operator makes no upload token for a cluster that no configuration has',
+    file: 'src/access/keys/key-service.ts',
+    find: '    this.#checkGrant(wish.upload, account.plan)\n    return this',
+    replace: '    return this',
+    test: { file: 'test/access/keys/upload-grants.test.ts', name: 'an upload token none of whose' },
+  },
+  {
+    promise: 'an account has no default cluster that no configuration has',
+    file: 'src/access/accounts/account-service.ts',
+    find: 'if (cluster !== null) checkCluster(',
+    replace: "if (plan.clusters !== '*' && cluster !== null) checkCluster(",
+    test: { file: 'test/access/authentication.test.ts', name: 'refuses a default cluster that the' },
+  },
+  {
     promise: 'an account ends no session of another account',
     file: 'src/access/sessions/session-registry.ts',
     find: 'session?.accountId === accountId && (await',

@@ -4,6 +4,7 @@ import { BlockStore } from '../content/block-store.ts'
 import { type ClusterDefinition, REPAIR_AFTER_SECONDS } from '../domain/cluster.ts'
 import { HoldfastError } from '../domain/errors.ts'
 import type { Plan } from '../domain/plan.ts'
+import { allowsCluster, checkCluster } from '../domain/plan-rules.ts'
 import { withoutTrailingSlashes } from '../domain/trailing-slashes.ts'
 import type { LedgerBackend, StagingBackend } from './staging-backend.ts'
 
@@ -28,9 +29,6 @@ export interface Cluster {
   /** Gateways in the order in which clients should try them. */
   gateways: Gateway[]
 }
-
-/** Maximum number of clusters that a refusal names. */
-const MOST_NAMED = 10
 
 export class ClusterRegistry {
   readonly #definitions: ReadonlyMap<string, ClusterDefinition>
@@ -103,7 +101,7 @@ export class ClusterRegistry {
 
   allowed(plan: Pick<Plan, 'clusters'>): Cluster[] {
     return [...this.#definitions.values()]
-      .filter(cluster => isAllowed(plan, cluster.id))
+      .filter(cluster => allowsCluster(plan, cluster.id))
       .map(({ id, label, region, country, gateways }) => {
         const own = { label, publicUrl: this.#gatewayUrl }
         const configured = gateways.length > 0 ? gateways : [own]
@@ -123,12 +121,7 @@ export class ClusterRegistry {
    */
   choose(plan: Plan, named: string | undefined, accountDefault: string | null): string {
     const id = named || accountDefault || this.#defaultCluster
-    if (!this.#definitions.has(id) || !isAllowed(plan, id)) {
-      const allowed = [...this.#definitions.keys()].filter(each => isAllowed(plan, each)).slice(0, MOST_NAMED)
-      const problem = `cl names a cluster that the plan ${plan.name} does not allow`
-      const remedy = allowed.length === 0 ? 'change the plan' : `choose one of ${allowed.join(', ')}`
-      throw new HoldfastError('CLUSTER_NOT_ALLOWED', `${problem}: ${remedy}`)
-    }
+    if (!this.#definitions.has(id) || !allowsCluster(plan, id)) checkCluster(id, plan, this.ids)
     return id
   }
 
@@ -226,10 +219,6 @@ export class ClusterRegistry {
 function checkedReader(backend: LedgerBackend): BlockSource | null {
   const { reader } = backend
   return reader === null || reader instanceof BlockStore ? reader : new CheckedSource(reader)
-}
-
-function isAllowed(plan: Pick<Plan, 'clusters'>, clusterId: string): boolean {
-  return plan.clusters === '*' || plan.clusters.includes(clusterId)
 }
 
 function presentGateway(gateway: ClusterDefinition['gateways'][number], order: number): Gateway {

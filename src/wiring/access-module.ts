@@ -9,6 +9,7 @@ import { SessionRegistry } from '../access/sessions/session-registry.ts'
 import { SecondFactor } from '../access/sign-in/second-factor-check.ts'
 import type { CoreCatalogue } from '../catalogue/catalogue.ts'
 import type { SharedSignIn } from '../catalogue/sign-in.ts'
+import { knownClusters } from '../domain/cluster.ts'
 import type { Sealing } from '../domain/sealing.ts'
 import type { Setup } from './setup.ts'
 import type { StorageModule } from './storage-module.ts'
@@ -31,6 +32,7 @@ export function makeAccounts(
 ) {
   const { accounts: store, keys, sessions, secondFactors } = catalogue
   const plans = new PlanCatalogue(config.plans)
+  const clusters = (config.clusters ?? knownClusters).map(({ id }) => id)
   const cache =
     signIn === null
       ? new CredentialCache(clock, credentialsVersion)
@@ -47,8 +49,8 @@ export function makeAccounts(
     scopes,
     hasher,
     secondFactor,
-    accounts: new AccountService({ store, hasher, plans, cache, clock }),
-    keys: new KeyService({ store: keys, accounts: store, plans, scopes, secondFactor, cache, clock }),
+    accounts: new AccountService({ store, hasher, plans, clusters, cache, clock }),
+    keys: new KeyService({ store: keys, accounts: store, plans, clusters, scopes, secondFactor, cache, clock }),
     sessionRegistry: new SessionRegistry(sessions, cache, clock),
   }
 }

@@ -177,6 +177,8 @@ describe('AccountService', () => {
       'CLUSTER_NOT_ALLOWED',
     )
     expect((await access.accounts.setDefaultCluster(account.id, null)).defaultCluster).toBeNull()
+    await access.accounts.setPlan(account.id, 'premium')
+    expect((await failure(() => access.accounts.setDefaultCluster(account.id, 'nix'))).code).toBe('CLUSTER_NOT_ALLOWED')
   })
 })
 

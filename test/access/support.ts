@@ -23,6 +23,7 @@ import { SecondFactor } from '../../src/access/sign-in/second-factor-check.ts'
 import type { SigningKeyStore, StoredSigningKey } from '../../src/catalogue/sign-in.ts'
 import { sqliteAccess } from '../../src/catalogue/sqlite/sqlite-access.ts'
 import type { Clock } from '../../src/domain/clock.ts'
+import { knownClusters } from '../../src/domain/cluster.ts'
 import { silentLogger } from '../../src/domain/logger.ts'
 import { sealingWith } from '../../src/domain/sealing.ts'
 import { WriteQueue } from '../../src/storage/write-queue.ts'
@@ -79,6 +80,7 @@ export function openAccess(clock = new StandingClock()) {
   const writes = new WriteQueue(db)
   const store = sqliteAccess(db, writes)
   const plans = new PlanCatalogue()
+  const clusters = knownClusters.map(({ id }) => id)
   const cache = new CredentialCache(clock, () => db.dataVersion())
   const scopes = new ScopePolicy()
   const scrypt = new CountedScrypt()
@@ -90,7 +92,7 @@ export function openAccess(clock = new StandingClock()) {
     new SessionVerifier(tokens, store.sessions, clock),
   ]
   const authenticator = new Authenticator({ accounts: store.accounts, plans, cache, clock, verifiers })
-  const accounts = new AccountService({ store: store.accounts, hasher, plans, cache, clock })
+  const accounts = new AccountService({ store: store.accounts, hasher, plans, clusters, cache, clock })
   const attempts = () => new MemoryAttempts(clock)
   const sealing = sealingWith(new Uint8Array(32))
   const secondFactor = new SecondFactor({ store: store.secondFactors, sealing, attempts: attempts(), clock })
@@ -107,7 +109,16 @@ export function openAccess(clock = new StandingClock()) {
     keptKeys,
     secondFactor,
     sessions,
-    keys: new KeyService({ store: store.keys, accounts: store.accounts, plans, scopes, secondFactor, cache, clock }),
+    keys: new KeyService({
+      store: store.keys,
+      accounts: store.accounts,
+      plans,
+      clusters,
+      scopes,
+      secondFactor,
+      cache,
+      clock,
+    }),
     logins: new LoginService({ accounts: store.accounts, sessions, secondFactor, challenges, attempts, hasher, clock }),
     passwords: new PasswordService({ store: store.accounts, accounts, hasher, attempts: attempts(), clock }),
     authenticator,

@@ -2,6 +2,7 @@ import type { AccountChanges, AccountStore } from '../../catalogue/account-store
 import type { Page } from '../../catalogue/page.ts'
 import type { Clock } from '../../domain/clock.ts'
 import { HoldfastError } from '../../domain/errors.ts'
+import { checkCluster } from '../../domain/plan-rules.ts'
 import { checkedVisibility, type Visibility } from '../../domain/visibility.ts'
 import type { CredentialCache } from '../credentials/credential-cache.ts'
 import { hashSecret, ownerNumber, type RandomBytes, randomId, systemRandom } from '../keys/api-key-secret.ts'
@@ -15,6 +16,8 @@ export interface AccountServiceOptions {
   store: AccountStore
   hasher: PasswordHasher
   plans: PlanCatalogue
+  /** Ids of the configured clusters. */
+  clusters: readonly string[]
   cache: CredentialCache
   clock: Clock
   random?: RandomBytes
@@ -124,10 +127,9 @@ export class AccountService implements Accounts {
   }
 
   async setDefaultCluster(id: string, cluster: string | null): Promise<Account> {
-    const { clusters } = this.#options.plans.get((await this.get(id)).plan)
-    if (cluster !== null && clusters !== '*' && !clusters.includes(cluster)) {
-      throw new HoldfastError('CLUSTER_NOT_ALLOWED', `cluster ${cluster} is not available to this account`)
-    }
+    const { plans, clusters } = this.#options
+    const plan = plans.get((await this.get(id)).plan)
+    if (cluster !== null) checkCluster(cluster, plan, clusters)
     return this.#change(id, { defaultCluster: cluster })
   }
 

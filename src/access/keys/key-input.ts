@@ -84,7 +84,7 @@ export function parseKeyInput(input: KeyInput, now: number): ParsedKey {
 
 const TOKEN_FIELDS = ['maxBytes', 'cluster', 'timelock', 'expiresInSeconds'] as const
 
-/** Validates an upload token. Each upload checks later whether the plan allows the cluster and the timelock. */
+/** Validates an upload token. Its caller and each upload check whether the plan allows the cluster and the timelock. */
 function parseTokenInput(input: KeyInput, now: number): ParsedKey {
   const { name, scopes, permissions } = input
   const wanted = isGiven(scopes) || isGiven(permissions) ? parseScopes(input) : UPLOAD_SCOPES

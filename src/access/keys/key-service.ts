@@ -11,6 +11,7 @@ import type { Page } from '../../catalogue/page.ts'
 import { checkChosenSecret } from '../../domain/chosen-secret.ts'
 import type { Clock } from '../../domain/clock.ts'
 import { HoldfastError } from '../../domain/errors.ts'
+import { checkCluster, checkTimelock } from '../../domain/plan-rules.ts'
 import type { CredentialCache } from '../credentials/credential-cache.ts'
 import { isLive } from '../credentials/credential-verifier.ts'
 import { AddressList } from '../limits/network-address.ts'
@@ -27,6 +28,8 @@ export interface KeyServiceOptions {
   store: KeyStore
   accounts: Pick<AccountStore, 'get'>
   plans: PlanCatalogue
+  /** Ids of the configured clusters. */
+  clusters: readonly string[]
   scopes: ScopePolicy
   secondFactor: SecondFactor
   cache: CredentialCache
@@ -61,6 +64,7 @@ export class KeyService implements Keys {
     if (confirm === undefined) this.#options.scopes.checkMayMint(principal)
     else this.#options.scopes.checkNoUploadToken(principal)
     const wish = parseKeyInput(input, this.#options.clock.now())
+    this.#checkGrant(wish.upload, account.plan)
     this.#options.scopes.check(principal, ...wish.scopes)
     if (wish.upload === null) await confirm?.(principal)
     const parent = await this.#minter(principal)
@@ -100,6 +104,7 @@ export class KeyService implements Keys {
     const wish = parseKeyInput(input, this.#options.clock.now())
     const account = await this.#options.accounts.get(accountId)
     if (account === null) throw noAccount(accountId)
+    this.#checkGrant(wish.upload, account.plan)
     return this.#insert(account, wish, null)
   }
 
@@ -208,6 +213,14 @@ export class KeyService implements Keys {
     }
     if (outcome !== 'inserted') throw refusal(outcome, account.id, wish, maxKeys)
     return { secret, key: toApiKey(await this.#find(account.id, wish.name)) }
+  }
+
+  /** Refuses an upload token none of whose uploads the plan would allow. */
+  #checkGrant(grant: ParsedKey['upload'], planName: string): void {
+    const plan = this.#options.plans.get(planName)
+    const { cluster = null, timelock = null } = grant ?? {}
+    if (cluster !== null) checkCluster(cluster, plan, this.#options.clusters)
+    if (timelock !== null) checkTimelock(timelock, plan, this.#options.clock.now())
   }
 
   async #checkFree(accountId: string, name: string): Promise<void> {

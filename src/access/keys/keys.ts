@@ -13,7 +13,8 @@ export interface NewKey {
 export interface Keys {
   /**
    * Creates a key as the operator.
-   * @throws HoldfastError `VALIDATION`, `NOT_FOUND`, `CONFLICT`, `QUOTA_EXCEEDED`
+   * @throws HoldfastError `VALIDATION`, `NOT_FOUND`, `CONFLICT`, `QUOTA_EXCEEDED`; for an upload token also
+   * `CLUSTER_NOT_ALLOWED`, `INVALID_TIMELOCK`, `TIMELOCK_NOT_ALLOWED`
    * @example const { secret } = await engine.keys.create(account, { name: 'ci', scopes: ['files:write'] })
    */
   create(account: string, input: KeyInput): Promise<NewKey>

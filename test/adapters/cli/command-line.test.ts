@@ -79,6 +79,10 @@ describe('usage', () => {
     expect(JSON.parse(others.stdout).keys).toEqual([])
     const wrong = await runHoldfast(['key', 'create', '--account', 'ada@example.org', '--max-uses', 'many'], env)
     expect(wrong).toMatchObject({ code: 2, stderr: 'holdfast: --max-uses must be a whole number\n' })
+    const nowhere = await runHoldfast(['key', 'create', ...flags.slice(0, -1), 'nix'], env)
+    const clusters = 'cl0-global, cl1-eu, cl1-na, cl2-es, cl2-us, cl2-de'
+    const refusal = `holdfast: cl names a cluster that the plan premium does not allow: choose one of ${clusters}`
+    expect(nowhere).toMatchObject({ code: 1, stdout: '', stderr: expect.stringContaining(refusal) })
   })
 
   test('--check-config prints the effective settings, and creates nothing', async () => {
