@@ -14,6 +14,13 @@ const states = (part: string, name: string) => ({ file: `test/adapters/console/p
 /** Promises of the console to its users. */
 export const pagePromises: readonly KeptPromise[] = [
   {
+    promise: 'the console shows no name whose characters are reordered',
+    file: `${page}/content/folder-tree.ts`,
+    find: 'const shown = visibleText(name)',
+    replace: 'const shown = name',
+    test: { file: contents, name: 'show names without characters that' },
+  },
+  {
     promise: 'browsers show the progress of an upload',
     file: 'adapters/client/progress-fetch.ts',
     find: '    sending.upload.onprogress = ({ loaded }) => onProgress(loaded)\n',

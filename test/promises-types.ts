@@ -176,6 +176,20 @@ export const typePromises: readonly KeptPromise[] = [
     test: { file: 'test/domain/byte-text.test.ts', name: 'every name comes back' },
   },
   {
+    promise: 'visible names have no characters that reorder them',
+    file: 'src/domain/byte-text.ts',
+    find: '\\p{Bidi_Control}',
+    replace: '',
+    test: { file: 'test/domain/byte-text.test.ts', name: 'visible text has no characters' },
+  },
+  {
+    promise: 'a listing shows no name whose characters are reordered',
+    file: 'src/gateway/pages/listing-page.ts',
+    find: 'const text = `${escapeHtml(visibleText(name))}',
+    replace: 'const text = `${escapeHtml(shownText(name))}',
+    test: { file: 'test/gateway/pages/listing-page.test.ts', name: 'shows names without characters that' },
+  },
+  {
     promise: 'a name that no file can have is not linked',
     file: 'src/gateway/pages/listing-page.ts',
     find: 'const isPath = isFileName(name)',

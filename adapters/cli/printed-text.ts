@@ -1,4 +1,4 @@
-import { shownText } from '../../src/domain/byte-text.ts'
+import { visibleText } from '../../src/domain/byte-text.ts'
 
 const UNITS = ['kB', 'MB', 'GB', 'TB', 'PB']
 
@@ -21,9 +21,7 @@ export function countOf(count: number, thing: string): string {
 }
 
 /** Shows bytes of names, and replaces characters that control a terminal. */
-export function printable(text: string): string {
-  return shownText(text).replace(/[\p{Cc}\p{Bidi_Control}\p{Zl}\p{Zp}]/gu, '\uFFFD')
-}
+export const printable = visibleText
 
 export function formatTable(rows: readonly (readonly string[])[], alignRight: ReadonlySet<number> = new Set()): string {
   const shown = rows.map(row => row.map(printable))

@@ -67,6 +67,11 @@ export function shownText(text: string): string {
   return text.replace(MARKS, mark => `%${hexOf(mark)}`)
 }
 
+/** Returns a name for people to read on one line: also replaces characters that control, reorder or break the text. */
+export function visibleText(text: string): string {
+  return shownText(text).replace(/[\p{Cc}\p{Bidi_Control}\p{Zl}\p{Zp}]/gu, '\uFFFD')
+}
+
 function markOf(byte: number): string {
   return String.fromCharCode(byte > 0 && byte < 0x80 ? byte : 0xef00 + byte)
 }

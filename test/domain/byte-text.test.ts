@@ -8,6 +8,7 @@ import {
   textOfUnicode,
   textOfUri,
   uriOfText,
+  visibleText,
 } from '../../src/domain/byte-text.ts'
 import { isText } from '../../src/domain/text.ts'
 
@@ -81,6 +82,11 @@ test('a mark is U+EF00 plus the byte', () => {
   expect(textOfBytes(bytes('\uefe9'))).toBe('\uefee\uefbf\uefa9')
   expect(uriOfText('c\uefe9 é')).toBe('c%E9%20%C3%A9')
   expect(shownText('c\uefe9\uef00é')).toBe('c%E9%00é')
+})
+
+test('visible text has no characters that reorder or break it', () => {
+  expect(visibleText('invoice\u202efdp.exe')).toBe('invoice\ufffdfdp.exe')
+  expect(visibleText('a\nb\u2028c\u2066d\u200fe\uefe9')).toBe('a\ufffdb\ufffdc\ufffdd\ufffde%E9')
 })
 
 test('marks that spell UTF-8 mean that character', () => {

@@ -1,4 +1,4 @@
-import { isFileName, shownText } from '../../domain/byte-text.ts'
+import { isFileName, shownText, visibleText } from '../../domain/byte-text.ts'
 import type { ContentPath } from '../http/content-path.ts'
 import type { Listing, ListingEntry } from '../source/directory-listing.ts'
 import { escapeHtml, hrefOf, htmlPage } from './html.ts'
@@ -6,7 +6,7 @@ import { escapeHtml, hrefOf, htmlPage } from './html.ts'
 /** Builds a page with relative links, because the gateway may be mounted below a path prefix. */
 export function listingPage(path: ContentPath, listing: Listing, after: string | null): string {
   const { names, root } = path
-  const title = shownText(names.at(-1) ?? root)
+  const title = visibleText(names.at(-1) ?? root)
   const columns = COLUMNS.filter(({ textOf }) => listing.entries.some(entry => textOf(entry) !== ''))
   const heads = columns.map(({ title }) => `<th class="size">${title}</th>`).join('')
   const cells = (entry: ListingEntry): string =>
@@ -18,7 +18,7 @@ export function listingPage(path: ContentPath, listing: Listing, after: string |
   const empty = listing.entries.length === 0 && after === null ? '<p>This folder is empty.</p>' : ''
   return htmlPage(
     title,
-    `<h1>${breadcrumb(path)}</h1><p><code>/ipfs/${escapeHtml(shownText([root, ...names].join('/')))}</code></p>
+    `<h1>${breadcrumb(path)}</h1><p><code>/ipfs/${escapeHtml(visibleText([root, ...names].join('/')))}</code></p>
 <table><thead><tr><th>Name</th><th class="size">Size</th>${heads}<th>CID</th></tr></thead>
 <tbody>${up}${listing.entries.map(entry => row(entry, path.linkBase, cells(entry))).join('\n')}</tbody></table>${empty}${pager(listing, after)}`,
   )
@@ -27,7 +27,7 @@ export function listingPage(path: ContentPath, listing: Listing, after: string |
 function breadcrumb({ names, root }: ContentPath): string {
   return [root, ...names]
     .map((name, depth) => {
-      const text = depth === 0 ? `<code>${escapeHtml(shorten(name))}</code>` : escapeHtml(shownText(name))
+      const text = depth === 0 ? `<code>${escapeHtml(shorten(name))}</code>` : escapeHtml(visibleText(name))
       const above = names.length - depth
       return above === 0 ? `<span>${text}</span>` : `<a href="${'../'.repeat(above)}">${text}</a>`
     })
@@ -51,7 +51,7 @@ export function modeText(mode: number): string {
 /** @param attributes cells of further columns */
 function row({ name, cid, type, size }: ListingEntry, linkBase: string, attributes: string): string {
   const folder = type === 'directory' ? '/' : ''
-  const text = `${escapeHtml(shownText(name))}${folder}`
+  const text = `${escapeHtml(visibleText(name))}${folder}`
   const isPath = isFileName(name)
   const content = `${linkBase}${cid}${isPath ? `?filename=${encodeURIComponent(shownText(name))}` : ''}`
   return (

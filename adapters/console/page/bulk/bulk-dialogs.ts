@@ -1,5 +1,5 @@
 import { useState } from 'preact/hooks'
-import { shownText } from '../../../../src/domain/byte-text.ts'
+import { visibleText } from '../../../../src/domain/byte-text.ts'
 import { type Edit, isHoldfastError, type Job, type JobFilter, type Upload } from '../../../client/index.ts'
 import { READER_CHOICES } from '../content/target-fields.ts'
 import { html } from '../markup.ts'
@@ -142,7 +142,7 @@ function Names({ selection: { picked, matching } }: { selection: Selection }) {
   const names = [...picked.values()].map(({ name }) => name)
   const others = names.length - MOST_NAMES
   return html`<ul class="names">
-    ${names.slice(0, MOST_NAMES).map(name => html`<li>${shownText(name)}</li>`)}
+    ${names.slice(0, MOST_NAMES).map(name => html`<li>${visibleText(name)}</li>`)}
     ${others > 0 && html`<li class="quiet">and ${plural(others, 'other')}</li>`}
   </ul>`
 }

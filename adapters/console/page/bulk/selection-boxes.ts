@@ -1,5 +1,5 @@
 import { useLayoutEffect, useRef } from 'preact/hooks'
-import { shownText } from '../../../../src/domain/byte-text.ts'
+import { visibleText } from '../../../../src/domain/byte-text.ts'
 import type { ListedUpload } from '../../../client/index.ts'
 import { html } from '../markup.ts'
 import type { Selecting } from './use-selection.ts'
@@ -18,7 +18,7 @@ type BoxEvent = MouseEvent & { currentTarget: HTMLInputElement }
 function SelectRow({ row, selecting }: { row: ListedUpload; selecting: Selecting }) {
   const click = ({ currentTarget, shiftKey }: BoxEvent): void => selecting.toggle(row, currentTarget.checked, shiftKey)
   return html`<td class="check">
-    <input type="checkbox" aria-label=${`Select ${shownText(row.name)}`} checked=${selecting.isSelected(row)} onClick=${click} />
+    <input type="checkbox" aria-label=${`Select ${visibleText(row.name)}`} checked=${selecting.isSelected(row)} onClick=${click} />
   </td>`
 }
 

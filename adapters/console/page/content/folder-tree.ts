@@ -1,5 +1,5 @@
 import { useLayoutEffect, useRef, useState } from 'preact/hooks'
-import { shownText } from '../../../../src/domain/byte-text.ts'
+import { visibleText } from '../../../../src/domain/byte-text.ts'
 import { html } from '../markup.ts'
 import { Card } from '../widgets/card.ts'
 import { FieldProblem } from '../widgets/field.ts'
@@ -61,7 +61,7 @@ function Entry({ gateway, path, onPreview, entry }: FolderProps & { entry: Folde
   const [isOpen, setOpen] = useState(false)
   const [cid, ...names] = path
   const inside = [...names, name]
-  const shown = shownText(name)
+  const shown = visibleText(name)
   const label =
     type === 'directory'
       ? html`<button class="plain folder" aria-expanded=${isOpen ? 'true' : 'false'} onClick=${() => setOpen(!isOpen)}>${shown}</button>`

@@ -1,5 +1,5 @@
 import { useEffect, useState } from 'preact/hooks'
-import { shownText } from '../../../../src/domain/byte-text.ts'
+import { visibleText } from '../../../../src/domain/byte-text.ts'
 import type { HoldfastClient, Status } from '../../../client/index.ts'
 import { html } from '../markup.ts'
 import { useSession } from '../session.ts'
@@ -43,7 +43,7 @@ function OwnFile({ cid, name }: { cid: string; name: string }) {
   if (error !== null) return html`<${FieldProblem} text=${error} />`
   if (value === undefined) return html`<p class="empty" role="status">Loading…</p>`
   if (value.text !== null) return html`<pre class="preview text" tabindex="0">${value.text}</pre>`
-  if (url !== null) return html`<img class="preview image" src=${url} alt=${shownText(name)} />`
+  if (url !== null) return html`<img class="preview image" src=${url} alt=${visibleText(name)} />`
   return html`<p class="quiet">No preview. Download it instead.</p>`
 }
 

@@ -1,5 +1,5 @@
 import { useState } from 'preact/hooks'
-import { shownText } from '../../../../src/domain/byte-text.ts'
+import { visibleText } from '../../../../src/domain/byte-text.ts'
 import type { ListedUpload, Status } from '../../../client/index.ts'
 import { html } from '../markup.ts'
 import { useSession } from '../session.ts'
@@ -46,9 +46,9 @@ export function VisibilityDialog({ pin, onClose, onDone }: Omit<PinDialogProps, 
   const act = async (): Promise<void> => {
     const { pending = 0 } = await client.pins.setVisibility(uploadId, wanted, { cluster: clusterId })
     const slow = pending > 0 ? `: ${plural(pending, 'server')} may still serve it` : ''
-    notify({ text: `${shownText(name)} is now ${wanted}${slow}` })
+    notify({ text: `${visibleText(name)} is now ${wanted}${slow}` })
   }
-  return html`<${ConfirmDialog} title=${`Make ${shownText(name)} ${wanted}?`} label=${`Make it ${wanted}`}
+  return html`<${ConfirmDialog} title=${`Make ${visibleText(name)} ${wanted}?`} label=${`Make it ${wanted}`}
     onClose=${onClose} onDone=${onDone} act=${act}>
     <p>${
       wanted === 'public'
@@ -81,8 +81,8 @@ export function DeleteButton({ status }: { status: Status }) {
 export function DeleteDialog({ pin, cluster, onClose, onDone }: PinDialogProps & { cluster: string | undefined }) {
   const { deleteContent } = useSession()
   const { cid, name } = pin
-  return html`<${ConfirmDialog} title=${`Delete ${shownText(name)}?`} label="Delete it" onClose=${onClose}
-    said=${`${shownText(name)} is deleted`} onDone=${onDone} act=${() => deleteContent(cid, cluster)}>
+  return html`<${ConfirmDialog} title=${`Delete ${visibleText(name)}?`} label="Delete it" onClose=${onClose}
+    said=${`${visibleText(name)} is deleted`} onDone=${onDone} act=${() => deleteContent(cid, cluster)}>
     <p>All records of this content ${
       cluster === undefined ? 'in all clusters' : html`in <code>${cluster}</code>`
     } are deleted.

@@ -1,5 +1,5 @@
 import { useState } from 'preact/hooks'
-import { shownText, uriOfText } from '../../../../src/domain/byte-text.ts'
+import { uriOfText, visibleText } from '../../../../src/domain/byte-text.ts'
 import { html } from '../markup.ts'
 import { useSession } from '../session.ts'
 import { Card } from '../widgets/card.ts'
@@ -32,8 +32,8 @@ export function PinFiles({ cid, url, onFile }: FilesProps) {
         'Path',
         ({ path, cid }) =>
           url === null
-            ? html`<button class="plain" onClick=${() => onFile?.(path ?? '')}>${shownText(path ?? cid)}</button>`
-            : html`<a href=${address(path ?? cid)} target="_blank" rel="noopener">${shownText(path ?? cid)}</a>`,
+            ? html`<button class="plain" onClick=${() => onFile?.(path ?? '')}>${visibleText(path ?? cid)}</button>`
+            : html`<a href=${address(path ?? cid)} target="_blank" rel="noopener">${visibleText(path ?? cid)}</a>`,
         'name',
       ],
       ['Size', ({ size }) => shownBytes(size), 'number'],

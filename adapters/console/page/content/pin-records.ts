@@ -1,5 +1,5 @@
 import { useState } from 'preact/hooks'
-import { shownText } from '../../../../src/domain/byte-text.ts'
+import { visibleText } from '../../../../src/domain/byte-text.ts'
 import type { ListedUpload, Status } from '../../../client/index.ts'
 import { html } from '../markup.ts'
 import { useSession } from '../session.ts'
@@ -34,7 +34,7 @@ export function PinRecords({
   const soonest = localInput(new Date(now))
   return html`<${Card} title="Expiry">
     ${table(records, null, ({ uploadId }) => uploadId, [
-      ['Record', ({ name }) => shownText(name), 'name'],
+      ['Record', ({ name }) => visibleText(name), 'name'],
       ['Cluster', ({ clusterId }) => html`<code>${clusterId}</code>`],
       ['Made', ({ createdAt }) => formatInstant(createdAt), 'age'],
       ['Ends', ({ expiresAt }) => (expiresAt === null ? 'when deleted' : formatInstant(expiresAt)), 'age'],

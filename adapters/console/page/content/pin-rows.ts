@@ -1,5 +1,5 @@
 import { useState } from 'preact/hooks'
-import { shownText } from '../../../../src/domain/byte-text.ts'
+import { visibleText } from '../../../../src/domain/byte-text.ts'
 import type { ListedUpload } from '../../../client/index.ts'
 import { html, type WithChildren } from '../markup.ts'
 import { routeTo } from '../page-route.ts'
@@ -83,7 +83,7 @@ interface RowProps extends Pick<RowsProps, 'boxes' | 'isOwn' | 'onChanged'> {
 function Row({ row, now, boxes, isOwn, isOpen, onChanged, onToggle }: RowProps) {
   const { cid, clusterId, name, size, status, type, visibility, createdAt, expiresAt } = row
   const kind = type === 'directory' ? 'Folder' : type === 'pin' ? 'By CID' : 'File'
-  const words = name === cid ? shortCid(cid) : shownText(name)
+  const words = name === cid ? shortCid(cid) : visibleText(name)
   return html`<tr>
     ${boxes.one(row)}
     <td class="name">
@@ -96,7 +96,7 @@ function Row({ row, now, boxes, isOwn, isOpen, onChanged, onToggle }: RowProps) 
         isOwn &&
         type === 'directory' &&
         html` <button class="plain small folder" aria-expanded=${isOpen ? 'true' : 'false'}
-          aria-label=${`Files of ${shownText(name)}`} onClick=${onToggle}>Files</button>`
+          aria-label=${`Files of ${visibleText(name)}`} onClick=${onToggle}>Files</button>`
       }</span>
     </td>
     <td class="state"><${StateBadge} state=${status} /></td>

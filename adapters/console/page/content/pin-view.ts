@@ -1,5 +1,5 @@
 import { useEffect } from 'preact/hooks'
-import { shownText } from '../../../../src/domain/byte-text.ts'
+import { visibleText } from '../../../../src/domain/byte-text.ts'
 import type { ListedUpload, Status } from '../../../client/index.ts'
 import { html } from '../markup.ts'
 import { routeTo } from '../page-route.ts'
@@ -77,7 +77,7 @@ function Pin({ status, records, onChanged }: PinProps) {
   const isPrivate = record?.visibility === 'private'
   return html`<div class="stack">
     <div class="row title">
-      <h1>${name === cid ? shortCid(cid) : shownText(name)}</h1>
+      <h1>${name === cid ? shortCid(cid) : visibleText(name)}</h1>
       <${StateBadge} state=${status.status} /> ${isPrivate && html`<${PrivateBadge} />`}
     </div>
     <div class="buttons">
@@ -141,7 +141,7 @@ function Facts({ status, record, url }: { status: Status; record: ListedUpload |
     ['Cluster', html`<code>${clusterId}</code>`],
     ['Added', when(createdAt)],
     ['Ends', expiresAt === null ? 'Kept until deleted' : when(expiresAt)],
-    ...(originalName === null ? [] : [['Original name', shownText(originalName)] as [string, unknown]]),
+    ...(originalName === null ? [] : [['Original name', visibleText(originalName)] as [string, unknown]]),
     ['Announced', lastAnnounced === null ? 'Not announced to the network' : when(lastAnnounced)],
   ]
   return html`<dl class="facts">${facts.map(([term, fact]) => html`<dt>${term}</dt><dd>${fact}</dd>`)}</dl>`

@@ -1,4 +1,4 @@
-import { shownText } from '../../../../src/domain/byte-text.ts'
+import { visibleText } from '../../../../src/domain/byte-text.ts'
 import { html } from '../markup.ts'
 import { copyText } from '../widgets/copy-button.ts'
 import { Dialog } from '../widgets/dialog.ts'
@@ -40,10 +40,10 @@ export function Preview({ url, name }: { url: string; name: string }) {
   if (words !== null) return html`<p class="quiet">${words}</p>`
   // A frame would show an image in its corner. An image runs no script.
   if (kind === 'image')
-    return html`<img class="preview image" src=${url} alt=${shownText(name)} referrerpolicy="no-referrer" />`
+    return html`<img class="preview image" src=${url} alt=${visibleText(name)} referrerpolicy="no-referrer" />`
   // Chromium shows no PDF in a sandbox. A response of this type runs no script.
   const sandbox = kind === 'document' ? undefined : ''
-  return html`<iframe class=${`preview ${kind}`} title=${`Preview of ${shownText(name)}`} src=${url} sandbox=${sandbox}
+  return html`<iframe class=${`preview ${kind}`} title=${`Preview of ${visibleText(name)}`} src=${url} sandbox=${sandbox}
     referrerpolicy="no-referrer" loading="lazy"></iframe>`
 }
 
@@ -56,7 +56,7 @@ export interface PreviewDialogProps {
 export function PreviewDialog({ url, name, onClose }: PreviewDialogProps) {
   const download = new URL(url)
   download.searchParams.set('download', 'true')
-  return html`<${Dialog} title=${shownText(name)} onClose=${onClose} isWide=${true}>
+  return html`<${Dialog} title=${visibleText(name)} onClose=${onClose} isWide=${true}>
     <${Preview} url=${url} name=${name} />
     <div class="buttons">
       <a class="button" href=${url} target="_blank" rel="noopener">Open</a>

@@ -1,5 +1,5 @@
 import { useId, useLayoutEffect, useRef, useState } from 'preact/hooks'
-import { shownText } from '../../../../src/domain/byte-text.ts'
+import { visibleText } from '../../../../src/domain/byte-text.ts'
 import type { ListedUpload } from '../../../client/index.ts'
 import { html } from '../markup.ts'
 import { contentUrl, useSession } from '../session.ts'
@@ -54,7 +54,7 @@ export function RowMenu({ row, onChanged }: { row: ListedUpload; onChanged: () =
     onChanged()
   }
   return html`<div class="row-menu">
-    <button ref=${opener} class="plain small" popovertarget=${id} aria-label=${`Actions for ${shownText(name)}`}>⋯</button>
+    <button ref=${opener} class="plain small" popovertarget=${id} aria-label=${`Actions for ${visibleText(name)}`}>⋯</button>
     <div ref=${menu} id=${id} class="menu" popover="auto"
       onToggle=${({ newState }: ToggleEvent) => setOpen(newState === 'open')}>
       ${

@@ -1,4 +1,5 @@
 import { useRef, useState } from 'preact/hooks'
+import { visibleText } from '../../../../src/domain/byte-text.ts'
 import type { ManagedAccount } from '../../../client/index.ts'
 import { type Secret, SecretDialog } from '../account/secret-dialog.ts'
 import { html } from '../markup.ts'
@@ -106,5 +107,5 @@ function nameOf({ email, name, role, disabled, createdAt }: ManagedAccount) {
   return html`<strong>${email}</strong>
     ${role === 'owner' && html` <span class="badge">owner</span>`}
     ${disabled && html` <span class="badge bad">disabled</span>`}
-    <span class="under">${name && `${name} · `}since ${formatInstant(createdAt)}</span>`
+    <span class="under">${name && `${visibleText(name)} · `}since ${formatInstant(createdAt)}</span>`
 }

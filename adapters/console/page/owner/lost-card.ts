@@ -1,4 +1,4 @@
-import { shownText } from '../../../../src/domain/byte-text.ts'
+import { visibleText } from '../../../../src/domain/byte-text.ts'
 import type { LostRecord } from '../../../client/index.ts'
 import { html } from '../markup.ts'
 import { useSession } from '../session.ts'
@@ -40,5 +40,5 @@ export function LostCard() {
 
 function nameOf({ cid, name, size }: LostRecord) {
   const code = html`<code>${cid}</code>`
-  return html`${name === null ? code : shownText(name)}<span class="under">${name !== null && html`${code}, `}${shownBytes(size)}</span>`
+  return html`${name === null ? code : visibleText(name)}<span class="under">${name !== null && html`${code}, `}${shownBytes(size)}</span>`
 }

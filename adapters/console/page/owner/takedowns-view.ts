@@ -1,5 +1,5 @@
 import { useState } from 'preact/hooks'
-import { shownText } from '../../../../src/domain/byte-text.ts'
+import { visibleText } from '../../../../src/domain/byte-text.ts'
 import { pendingText } from '../../../../src/domain/pending-nodes.ts'
 import type { Takedown } from '../../../client/index.ts'
 import { html } from '../markup.ts'
@@ -68,7 +68,7 @@ function LiftDialog({ takedown, onClose, onDone }: LiftDialogProps) {
 }
 
 function addressOf({ cid, path }: Takedown): string {
-  return cid + (path && `/${shownText(path)}`)
+  return cid + (path && `/${visibleText(path)}`)
 }
 
 function NewTakedown({ onDone }: { onDone: () => void }) {

@@ -113,6 +113,25 @@ describe('contents in the console', inBrowser, () => {
       { hasGateway: true },
     ))
 
+  test('show names without characters that reorder them', () =>
+    signedIn(
+      async ({ page, server }) => {
+        const name = 'invoice\u202efdp.exe'
+        const entries = [{ kind: 'file' as const, path: name, content: [Buffer.from('a program')] }]
+        await server.engine.pins.uploadDirectory(entries, { account: server.owner, name })
+        await goTo(page, 'account')
+        await goTo(page, '')
+        const shown = 'invoice\ufffdfdp.exe'
+        await page.getByRole('link', { name: shown, exact: true }).click()
+        await page.getByRole('heading', { name: shown, exact: true }).waitFor()
+        const link = page.locator('.tree a.name')
+        await expect.poll(() => link.textContent()).toBe(shown)
+        expect(await (await fetch((await link.getAttribute('href')) ?? '')).text()).toBe('a program')
+        expect(await page.locator('body').textContent()).not.toContain('\u202e')
+      },
+      { hasGateway: true },
+    ))
+
   test('have actions in their row of the list', () =>
     signedIn(
       async ({ page, server }) => {
