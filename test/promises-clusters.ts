@@ -57,6 +57,20 @@ export const clusterPromises: readonly KeptPromise[] = [
     },
   },
   {
+    promise: 'content of a cluster on another Holdfast is public there, whatever the default of its account',
+    file: 'adapters/holdfast/holdfast-backend.ts',
+    find: ", visibility: 'public' })",
+    replace: ' })',
+    test: { file: 'test/adapters/holdfast/remote-backend.test.ts', name: 'gets public records' },
+  },
+  {
+    promise: 'a record on another Holdfast that its gateway does not serve does not count as pinned',
+    file: 'adapters/holdfast/holdfast-backend.ts',
+    find: 'hold !== RELEASED && isReadable',
+    replace: 'hold !== RELEASED',
+    test: { file: 'test/adapters/holdfast/remote-backend.test.ts', name: 'a record made private counts' },
+  },
+  {
     promise: 'a backup includes content that reaches an external cluster during the backup',
     file: 'src/backup/back-up.ts',
     find: 'files => files.keepAll())',

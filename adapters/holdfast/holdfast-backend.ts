@@ -39,6 +39,8 @@ const uploadsSchema = Type.Object({
         Type.Literal('failed'),
       ]),
       customName: Type.Union([Type.String(), Type.Null()]),
+      // A node of 0.3.0 has only public records.
+      visibility: Type.Optional(Type.String()),
       createdAt: Type.String(),
     }),
   ),
@@ -68,6 +70,8 @@ interface RemoteRecord {
   status: 'queued' | 'pinning' | 'pinned' | 'failed'
   /** Null if the record does not have this node's mark. */
   hold: string | null
+  /** False for a private record, whose content the other node's gateway does not serve. */
+  isReadable: boolean
 }
 
 /**
@@ -87,10 +91,11 @@ export class HoldfastBackend implements ClusterBackend {
     if (source === null) throw new HoldfastError('UNAVAILABLE', `no source of ${root} is known`)
     const own = signal ?? new AbortController().signal
     const { uploads } = await this.#recordsOf(identityOf(root), own)
-    const isThere = uploads.some(record => record.hold === hold && record.status !== 'failed')
+    const isThere = uploads.some(record => record.hold === hold && record.isReadable && record.status !== 'failed')
     if (!isThere || isRepair) {
       const { cluster, mark } = this.#options
-      const query = new URLSearchParams({ cl: cluster, customName: nameOf(mark, hold) })
+      // Ask for a public record. The account's default may be private.
+      const query = new URLSearchParams({ cl: cluster, customName: nameOf(mark, hold), visibility: 'public' })
       const body = carBytes(root, source, { signal: own, onProgress })
       await this.#ask('POST', `/files/car?${query}`, { body, type: CAR_TYPE, signal: own })
     }
@@ -101,16 +106,18 @@ export class HoldfastBackend implements ClusterBackend {
   async unpin(hold: string, root: DagIdentity, signal?: AbortSignal, mayUnpin?: MayUnpin): Promise<void> {
     const own = signal ?? new AbortController().signal
     const { uploads, isWhole } = await this.#recordsOf(root, own)
-    const ours = uploads.find(record => record.hold === hold)
-    if (ours === undefined) return
+    const ours = uploads.filter(record => record.hold === hold)
+    if (ours.length === 0) return
     // The other node removes all records that the account has of this content. If another record is needed, only rename
-    // this one.
+    // these.
     const isShared = !isWhole || uploads.some(record => ![hold, RELEASED].includes(record.hold ?? ''))
     if (mayUnpin !== undefined && !(await mayUnpin())) return
     own.throwIfAborted()
     if (isShared) {
       const body = JSON.stringify({ newName: nameOf(this.#options.mark, RELEASED) })
-      await this.#ask('PUT', `/files/rename/${ours.uploadId}`, { body, type: 'application/json', signal: own })
+      for (const { uploadId } of ours) {
+        await this.#ask('PUT', `/files/rename/${uploadId}`, { body, type: 'application/json', signal: own })
+      }
       return
     }
     const path = `/users/me/uploads/${cidOf(root)}?${new URLSearchParams({ cl: this.#options.cluster })}`
@@ -123,7 +130,7 @@ export class HoldfastBackend implements ClusterBackend {
 
   async status(root: DagIdentity, signal?: AbortSignal): Promise<BackendStatus> {
     const { uploads } = await this.#recordsOf(root, signal ?? new AbortController().signal)
-    const ours = uploads.filter(({ hold }) => hold !== null && hold !== RELEASED)
+    const ours = uploads.filter(({ hold, isReadable }) => hold !== null && hold !== RELEASED && isReadable)
     const states = (['pinned', 'pinning', 'queued', 'failed'] as const).find(state =>
       ours.some(({ status }) => status === state),
     )
@@ -192,8 +199,9 @@ export class HoldfastBackend implements ClusterBackend {
       const listed = parseAnswer(uploadsSchema, text)
       for (const record of listed.uploads) {
         if (record.clusterId !== this.#options.cluster || !isSame(record.cid, cid)) continue
-        const { uploadId, status, customName } = record
-        uploads.push({ uploadId, status, hold: holdIn(this.#options.mark, customName) })
+        const { uploadId, status, customName, visibility = 'public' } = record
+        const hold = holdIn(this.#options.mark, customName)
+        uploads.push({ uploadId, status, hold, isReadable: visibility === 'public' })
       }
       if (page >= listed.pagination.totalPages) return { uploads, isWhole: true }
     }

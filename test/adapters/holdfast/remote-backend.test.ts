@@ -4,7 +4,7 @@ import { HoldfastBackend } from '../../../adapters/holdfast/holdfast-backend.ts'
 import { openHttpClient, type SendHttp } from '../../../adapters/remote/http-client.ts'
 import { HoldfastError } from '../../../src/index.ts'
 import { cidOf, identityOf } from '../../../src/ipld/cid.ts'
-import { type BackendUnderTest, backendRules, describeBackend } from '../../clusters/backend.suite.ts'
+import { type BackendUnderTest, backendRules, describeBackend, Outside } from '../../clusters/backend.suite.ts'
 import { statusOf, type TwoNodes, until, withTwoNodes } from '../../clusters/remote-support.ts'
 import { pseudoRandom } from '../../support/bytes.ts'
 import { withDatabase } from '../../support/store-inspection.ts'
@@ -141,6 +141,40 @@ describe('the rules detect a node that', () => {
 })
 
 const CONTENT = pseudoRandom(300_000, 'not as it should be')
+
+describe('an account that the other node keeps private by default', () => {
+  test('gets public records, so that the content is read back', async () => {
+    await withTwoNodes(async nodes => {
+      const { here, there, account } = nodes
+      await there.engine.accounts.setDefaultVisibility(there.account, 'private')
+      const { record } = await here.pins.upload(CONTENT, { account, cluster: 'far' })
+      await until('it is pinned', async () => (await statusOf(nodes, record.cid)) === 'pinned')
+      expect((await readerThere(nodes).read(CID.parse(record.cid))).length).toBeGreaterThan(0)
+    })
+  })
+
+  test('a record made private counts as lost, and is made again', async () => {
+    await withRemote(async (backend, { there, ...nodes }) => {
+      const { account, engine } = there
+      const outside = new Outside()
+      const root = await outside.add(CONTENT)
+      const job = { hold: 'record', root, source: outside, origins: [] }
+      const state = async () => (await backend.status(identityOf(root))).state
+      await backend.pin(job)
+      const [record] = (await engine.pins.list({ account })).items
+      if (record === undefined) throw new Error('the other node has no record')
+      await engine.pins.setVisibility({ account, uploadId: record.uploadId, visibility: 'private' })
+      expect(await state()).toBe('unpinned')
+
+      await backend.pin(job)
+      expect(await state()).toBe('pinned')
+      expect((await readerThere({ there, ...nodes }).read(root)).length).toBeGreaterThan(0)
+
+      await backend.unpin('record', identityOf(root))
+      expect((await engine.pins.list({ account })).total).toBe(0)
+    })
+  })
+})
 
 describe('a remote node with faults', () => {
   test('is not trusted if it reports an upload it did not store', async () => {
