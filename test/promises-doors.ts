@@ -259,6 +259,13 @@ export const doorPromises: readonly KeptPromise[] = [
     test: { file: peers, name: 'is not dialled at its own private' },
   },
   {
+    promise: 'a request names private addresses of a configured peer only as the configuration does',
+    file: 'src/network/session-factory.ts',
+    find: 'leadsInside(address) && !known.has(`${address}`)',
+    replace: 'leadsInside(address) && configured.length === 0',
+    test: { file: peers, name: 'the id of a configured peer admits no' },
+  },
+  {
     promise: 'unrequested blocks are not decoded',
     file: 'src/network/exchange/message.ts',
     find: '      if (message.hasSurplusBlocks) break\n',

@@ -141,12 +141,14 @@ export class SessionFactory implements BlockFetcher {
 
   #peerOrigin(peer: PeerAddress): BlockProvider {
     const { settings } = this.#parts
-    const configured = settings.peers.find(({ id }) => id.equals(peer.id))
-    if (configured !== undefined) return this.#peer(configured, TIER.origin)
-    if (!settings.allowPrivateOrigins && peer.addresses.some(leadsInside)) {
-      throw new PrivateAddressError()
-    }
-    return this.#stranger(peer, TIER.origin)
+    const configured = settings.peers.filter(({ id }) => id.equals(peer.id))
+    const known = new Set(configured.flatMap(({ addresses }) => addresses.map(String)))
+    // The id of a configured peer admits no other private address. A cluster on another system dials what the request
+    // names.
+    const isRefused = peer.addresses.some(address => leadsInside(address) && !known.has(`${address}`))
+    if (!settings.allowPrivateOrigins && isRefused) throw new PrivateAddressError()
+    const [first] = configured
+    return first === undefined ? this.#stranger(peer, TIER.origin) : this.#peer(first, TIER.origin)
   }
 
   /** In a private network, routers return only private addresses. */

@@ -122,6 +122,16 @@ describe('a peer that a request names', () => {
     ))
 })
 
+test('the id of a configured peer admits no other private address', () =>
+  withNodes(
+    [() => ({}), ([known]) => ({ config: { ...PUBLIC_ONLY, peers: known?.addresses() ?? [] } })],
+    async (known, node) => {
+      const [own = ''] = known.addresses()
+      const origins = [own, `/ip4/10.20.30.40/tcp/6379/p2p/${known.peerId}`, `/p2p/${known.peerId}`]
+      expect(node.usable(origins)).toEqual([own, `/p2p/${known.peerId}`])
+    },
+  ))
+
 describe('the public addresses of multiaddrs', () => {
   const names = namesOf(
     { 'two.example': ['10.0.0.1', '1.2.3.4', '2606:4700::1'], 'own.example': ['127.0.0.1'] },
