@@ -62,12 +62,15 @@ function engineOf(setup: Setup, modules: Modules<EngineModules>): Engine {
   /** Wraps calls that return promises. From the call of `stop` on, each is refused. */
   const untilStop = <Calls extends object>(calls: Calls): Calls =>
     new Proxy(calls, {
-      get:
-        (target, name) =>
-        async (...args: unknown[]): Promise<unknown> => {
+      get: (target, name) => {
+        const method: unknown = Reflect.get(target as object, name)
+        // JavaScript itself asks for `then` before it awaits an object, and for `toJSON` before it writes one.
+        if (typeof method !== 'function') return method
+        return async (...args: unknown[]): Promise<unknown> => {
           if (stopping !== null) throw new HoldfastError('UNAVAILABLE', 'the node is stopping')
-          return Reflect.apply(Reflect.get(target as object, name), target, args)
-        },
+          return Reflect.apply(method, target, args)
+        }
+      },
     })
   const upkeep: UpkeepCalls = {
     collect: async ({ graceSeconds, endUndo } = {}) => {
@@ -87,7 +90,7 @@ function engineOf(setup: Setup, modules: Modules<EngineModules>): Engine {
     pins: checkingCalls<PinService>(pins.service, given.PIN_CALLS),
     jobs: checkingCalls<BulkJobs>(laterJobs(modules.made('features').features.jobs), given.JOB_CALLS), // feature: bulk
     content: checkingCalls<Content>(laterContent(later.gateway), given.CONTENT_CALLS),
-    clusters: checkingCalls(publicClusters(clusters, access), given.CLUSTER_CALLS),
+    clusters: checkingCalls(untilStop(publicClusters(clusters, access)), given.CLUSTER_CALLS),
     accounts: checkingCalls<Accounts>(access.accounts, given.ACCOUNT_CALLS),
     keys: checkingCalls<Keys>(access.keys, given.KEY_CALLS),
     events: checkedEvents(events),

@@ -7,7 +7,7 @@ export interface ListenOptions {
   signal?: AbortSignal | undefined
 }
 
-/** If a listener throws, logs the error, and the other listeners still run. */
+/** If a listener throws or rejects, logs the error, and the other listeners still run. */
 export class Emitter<Events extends { [K in keyof Events]: object }> {
   readonly #emitter = new EventEmitter()
   readonly #logger: Logger
@@ -18,6 +18,17 @@ export class Emitter<Events extends { [K in keyof Events]: object }> {
     this.#emitter.setMaxListeners(0)
   }
 
+  #guard(name: string, call: () => unknown): void {
+    const log = (error: unknown): void => this.#logger.error({ err: error, event: name }, 'an event listener threw')
+    try {
+      // Without this, a rejection of an async listener would end the process.
+      const outcome = call()
+      if (outcome instanceof Promise) outcome.catch(log)
+    } catch (error) {
+      log(error)
+    }
+  }
+
   /** Adds a listener until the signal aborts. Returns a function that removes the listener. */
   on<Name extends keyof Events & string>(
     name: Name,
@@ -25,13 +36,7 @@ export class Emitter<Events extends { [K in keyof Events]: object }> {
     { signal }: ListenOptions = {},
   ): () => void {
     if (signal?.aborted === true) return () => undefined
-    const guarded = (event: Events[Name]): void => {
-      try {
-        listener(event)
-      } catch (error) {
-        this.#logger.error({ err: error, event: name }, 'an event listener threw')
-      }
-    }
+    const guarded = (event: Events[Name]): void => this.#guard(name, () => listener(event))
     const off = (): void => {
       this.#emitter.off(name, guarded)
       signal?.removeEventListener('abort', off)

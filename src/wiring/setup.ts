@@ -21,6 +21,7 @@ import { ReadinessProbes } from '../http/readiness-probes.ts'
 import type { EngineEvents } from '../pins/pin-types.ts'
 import { History } from '../upkeep/history.ts'
 import { RecentFailures } from '../upkeep/recent-failures.ts'
+import { checkOwnOptions } from './own-options.ts'
 
 /** Names of the options that are not part of the configuration. */
 const OWN_OPTIONS: Readonly<Record<Exclude<keyof EngineOptions, keyof EngineConfig>, true>> = {
@@ -93,6 +94,7 @@ export function setupOf(options: EngineOptions): Setup {
   if (typeof dataDir !== 'string' || dataDir === '') {
     throw new HoldfastError('CONFIG_INVALID', 'options: dataDir must be the path of a directory')
   }
+  checkOwnOptions(options)
   const config = withDefaults(parseConfig(given, 'options', adapters))
   if (config.reconcile.everyHours === 0 && Object.keys(backends).length > 0) {
     throw new HoldfastError('CONFIG_INVALID', `options: backends: ${uncheckable(0, undefined)}`)

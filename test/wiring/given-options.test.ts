@@ -16,6 +16,19 @@ describe('createEngine', () => {
     await expect(createEngine(options)).rejects.toMatchObject({ code: 'CONFIG_INVALID', message })
   })
 
+  test.each([
+    [{ singleUser: 'false' }, 'options: singleUser must be true or false'],
+    [{ memoryBytes: '512MB' }, 'options: memoryBytes must be a number of bytes above 0'],
+    [{ memoryBytes: 0 }, 'options: memoryBytes must be a number of bytes above 0'],
+    [{ threadPoolSize: '8' }, 'options: threadPoolSize must be an integer above 0'],
+    [{ logger: null }, 'options: logger must have the methods debug, info, warn and error'],
+    [{ clock: {} }, 'options: clock must have the methods now and after'],
+    [{ backends: null }, 'options: backends must be an object of backends'],
+  ])('refuses %j by its name', async (given, message) => {
+    const options = { dataDir: '/nonexistent', ...given } as unknown as EngineOptions
+    await expect(createEngine(options)).rejects.toMatchObject({ code: 'CONFIG_INVALID', message })
+  })
+
   test('takes clusters and plans with only the required fields', async () => {
     await withTempDir(async dataDir => {
       const plans = { team: { timelock: true, clusters: ['near'] } }
