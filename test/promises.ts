@@ -5,6 +5,7 @@ import { benchPromises } from './promises-bench.ts'
 import { borderPromises } from './promises-border.ts'
 import { bulkPromises } from './promises-bulk.ts'
 import { cataloguePromises } from './promises-catalogue.ts'
+import { clientPromises } from './promises-client.ts'
 import { clusterPromises } from './promises-clusters.ts'
 import { commandPromises } from './promises-commands.ts'
 import { consolePromises } from './promises-console.ts'
@@ -359,6 +360,7 @@ export const promises: readonly KeptPromise[] = [
   ...inputPromises,
   ...commandPromises,
   ...doorPromises,
+  ...clientPromises,
   ...cataloguePromises,
   ...clusterPromises,
   ...networkPromises,

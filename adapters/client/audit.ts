@@ -1,5 +1,6 @@
 import type { Static } from 'typebox'
 import type * as audit from '../../src/features/audit/audit-routes.ts'
+import { isoTime } from './times.ts'
 
 /** One action in the audit log, or several equal ones of one hour. */
 export type AuditEntry = Static<typeof audit.EntryView>
@@ -16,5 +17,5 @@ export interface AuditFilter {
 
 /** Returns the query of a filter. */
 export function auditQuery({ from, until, ...filter }: AuditFilter): Record<string, string | undefined> {
-  return { ...filter, from: from?.toISOString(), until: until?.toISOString() }
+  return { ...filter, from: isoTime(from, 'from'), until: isoTime(until, 'until') }
 }

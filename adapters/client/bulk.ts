@@ -3,7 +3,9 @@ import { HoldfastError } from '../../src/domain/errors.ts'
 import type * as allJobs from '../../src/features/bulk/all-jobs-route.ts'
 import type * as jobs from '../../src/features/bulk/job-routes.ts'
 import { type Connection, pathPart } from './connection.ts'
+import { waitFor } from './idle-timer.ts'
 import type { ListOptions } from './pins.ts'
+import { isoTime } from './times.ts'
 
 /** A job that changes many records, and its progress. */
 export type Job = Static<typeof jobs.JobView>
@@ -40,6 +42,7 @@ export interface JobWaitOptions {
 }
 
 const LOOK_MS = 250
+const EDITS = ['rename', 'timelock', 'cluster', 'visibility']
 
 /** Jobs of the account that change many records. */
 export class Jobs {
@@ -123,8 +126,7 @@ export class Jobs {
     let latest = job
     while (latest.state === 'running' || latest.state === 'undoing') {
       onProgress?.(latest)
-      await this.#connection.settings.wait(LOOK_MS)
-      if (signal?.aborted === true) throw new HoldfastError('ABORTED', 'the wait for a job was aborted')
+      await waitFor(this.#connection.settings.wait, LOOK_MS, signal)
       latest = await this.get(job.id, signal)
     }
     return latest
@@ -141,20 +143,33 @@ interface Answer {
 
 function filterFields({ createdBefore, expiring, type, status, after, ...filter }: JobFilter): object {
   const listed = { type: type && [type].flat(), status: status && [status].flat(), hasExpiration: expiring }
-  return { ...filter, ...listed, after: at(after), createdBefore: at(createdBefore) }
+  return {
+    ...filter,
+    ...listed,
+    after: isoTime(after, 'after'),
+    createdBefore: isoTime(createdBefore, 'createdBefore'),
+  }
 }
 
 function editFields(edit: Edit): object {
+  // The type allows the fields of several edits, of which a job would make the first one only.
+  const named = EDITS.filter(name => Reflect.get(edit, name) !== undefined)
+  if (named.length !== 1) {
+    throw new HoldfastError(
+      'VALIDATION',
+      `a job makes one edit: ${new Intl.ListFormat('en', { type: 'disjunction' }).format(EDITS)}`,
+    )
+  }
   if ('rename' in edit) return { action: 'rename', ...edit }
   if ('cluster' in edit) return { action: 'cluster', ...edit }
   if ('visibility' in edit) return { action: 'visibility', ...edit }
-  return { action: 'timelock', timelock: edit.timelock === null ? 'never' : at(edit.timelock) }
+  const { timelock } = edit
+  return {
+    action: 'timelock',
+    timelock: timelock === null ? 'never' : isoTime(timelock, 'timelock', 'INVALID_TIMELOCK'),
+  }
 }
 
 function jobPath(id: string): string {
   return `/jobs/${pathPart(id, 'the id')}`
-}
-
-function at(time: string | Date | undefined): string | undefined {
-  return time instanceof Date ? time.toISOString() : time
 }

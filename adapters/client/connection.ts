@@ -1,6 +1,7 @@
 import { HoldfastError, isHoldfastError } from '../../src/domain/errors.ts'
 import type { Page } from './account-answers.ts'
 import { type Answer, exchange } from './exchange.ts'
+import { type Wait, waitFor } from './idle-timer.ts'
 import { brokenOff, type JsonObject, parseObject, refusalOf } from './refusal.ts'
 import { isRepeatable, jsonBody, type RequestBody } from './request-body.ts'
 
@@ -32,7 +33,7 @@ export interface ConnectionSettings {
   key: string | undefined
   headers: Readonly<Record<string, string>>
   fetch: typeof fetch
-  wait: (ms: number) => Promise<unknown>
+  wait: Wait
   note: (text: string) => void
 }
 
@@ -139,7 +140,7 @@ export class Connection {
       const retry = answer === null || PASSING.has(answer.response.status) ? retries.shift() : undefined
       if (retry !== undefined) {
         await answer?.discard()
-        await wait(retry)
+        await waitFor(wait, retry, options.signal)
         continue
       }
       if (answer === null) continue
@@ -149,7 +150,7 @@ export class Connection {
       if (response.status !== 429 || !mayWait || !(seconds >= 0 && seconds <= LONGEST_WAIT_S)) throw refusal
       mayWait = false
       note(`the rate limit is reached, going on in ${seconds} s`)
-      await wait(seconds * 1_000)
+      await waitFor(wait, seconds * 1_000, options.signal)
     }
   }
 
@@ -174,9 +175,16 @@ async function readText(answer: Answer): Promise<string> {
   return text + decoder.decode()
 }
 
-/** Encodes a text as one segment of a request path. @throws HoldfastError `VALIDATION` if the text is empty */
+/** Encodes a text as one segment of a request path. @throws HoldfastError `VALIDATION` if the text is empty, `.` or `..` */
 export function pathPart(text: string, what: string): string {
-  const part = text.trim()
+  // Programs without types may pass an undefined id.
+  const part = typeof text === 'string' ? text.trim() : ''
   if (part === '') throw new HoldfastError('VALIDATION', `${what} is missing`)
-  return encodeURIComponent(part)
+  if (isDots(part)) throw new HoldfastError('VALIDATION', `${what} must not be ${part}`)
+  return encodeURIComponent(part.toWellFormed())
+}
+
+/** Returns whether a URL resolves a segment of its path instead of keeping it. */
+export function isDots(segment: string): boolean {
+  return segment === '.' || segment === '..'
 }

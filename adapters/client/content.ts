@@ -1,7 +1,8 @@
 import { uriOfText } from '../../src/domain/byte-text.ts'
 import { HoldfastError, isHoldfastError } from '../../src/domain/errors.ts'
-import { type Connection, RETRY_MS } from './connection.ts'
+import { type Connection, isDots, RETRY_MS } from './connection.ts'
 import type { Answer } from './exchange.ts'
+import { waitFor } from './idle-timer.ts'
 
 /** Options for reading content. */
 export interface ReadOptions {
@@ -42,8 +43,10 @@ export class Content {
     const { start = 0, end } = range ?? {}
     const wanted = range === undefined ? {} : { range: rangeHeader(start, end) }
     const path = pathOf(place)
+    const left = new AbortController()
+    const ended = endOf(left, signal)
     const answer = await this.#connection
-      .content(path, { headers: { accept: '*/*', ...wanted }, signal })
+      .content(path, { headers: { accept: '*/*', ...wanted }, signal: ended })
       .catch((error: unknown) => {
         if (!isHoldfastError(error) || error.details.status !== 301) throw error
         const instead = 'name a file in it, or read it as an archive (on the command line: get --tar)'
@@ -56,7 +59,7 @@ export class Content {
     }
     const length = Number(headers.get('content-length') ?? Number.NaN)
     const size = Number.isSafeInteger(length) && !headers.has('content-encoding') ? length : null
-    const stream = webStream(this.#whole(answer, { path, start, size, signal }), answer)
+    const stream = webStream(this.#whole(answer, { path, start, size, signal: ended }), answer, left)
     return { size, type: headers.get('content-type') ?? '', stream }
   }
 
@@ -67,18 +70,15 @@ export class Content {
   async archive(place: string, form: 'car' | 'tar', signal?: AbortSignal): Promise<ContentBytes> {
     const query = form === 'tar' ? { format: 'tar' } : { format: 'car', 'dag-scope': 'all', 'car-dups': 'n' }
     const accept = form === 'tar' ? 'application/x-tar' : 'application/vnd.ipld.car'
-    const answer = await this.#connection.content(pathOf(place), { query, headers: { accept }, signal })
-    return webStream(answer.bytes(), answer)
+    const left = new AbortController()
+    const options = { query, headers: { accept }, signal: endOf(left, signal) }
+    const answer = await this.#connection.content(pathOf(place), options)
+    return webStream(answer.bytes(), answer, left)
   }
 
   async *#whole(
     first: Answer,
-    {
-      path,
-      start,
-      size,
-      signal,
-    }: { path: string; start: number; size: number | null; signal: AbortSignal | undefined },
+    { path, start, size, signal }: { path: string; start: number; size: number | null; signal: AbortSignal },
   ): AsyncGenerator<Uint8Array, void> {
     const etag = first.response.headers.get('etag') ?? ''
     // A strong ETag proves that the bytes have not changed.
@@ -97,7 +97,7 @@ export class Content {
         const pause = pauses.shift()
         if (!mayGoOn || pause === undefined || !isHoldfastError(error, 'UNAVAILABLE')) throw error
         if (given === size) return
-        await this.#connection.settings.wait(pause)
+        await waitFor(this.#connection.settings.wait, pause, signal)
         const headers = { accept: '*/*', range: rangeHeader(start + given, start + size), 'if-range': etag }
         answer = await this.#connection.content(path, { headers, signal })
         if (answer.response.status !== 206) {
@@ -109,19 +109,28 @@ export class Content {
   }
 }
 
-/** Returns a stream that reads only on demand. */
-function webStream(bytes: AsyncGenerator<Uint8Array, void>, answer: Answer): ContentBytes {
+function endOf(left: AbortController, signal: AbortSignal | undefined): AbortSignal {
+  return signal === undefined ? left.signal : AbortSignal.any([left.signal, signal])
+}
+
+/** Returns a stream that reads only on demand. A cancelled stream ends its pending read by `left`. */
+function webStream(bytes: AsyncGenerator<Uint8Array, void>, answer: Answer, left: AbortController): ContentBytes {
   let hasBegun = false
+  let isReading = false
   const stream = new ReadableStream<Uint8Array<ArrayBuffer>>(
     {
       async pull(controller) {
         hasBegun = true
+        isReading = true
         const { done, value } = await bytes.next()
+        isReading = false
         if (done) controller.close()
         // The bytes of a response are not shared memory.
         else controller.enqueue(value as Uint8Array<ArrayBuffer>)
       },
       async cancel() {
+        // A generator ends only after its pending read, which a stalled server never answers.
+        if (isReading) left.abort()
         await bytes.return()
         // A generator that has not begun runs no code at its end, so the answer would stay open.
         if (!hasBegun) await answer.discard()
@@ -144,5 +153,7 @@ function pathOf(place: string): string {
   const names = place.replace(/^(ipfs:\/\/|\/ipfs\/)/, '').split('/')
   const path = names.filter(name => name !== '').map(uriOfText)
   if (path.length === 0) throw new HoldfastError('VALIDATION', 'a CID is needed')
+  // A URL resolves these names, and would lead to other routes of the server.
+  if (names.some(isDots)) throw new HoldfastError('INVALID_PATH', 'a path of content has no . or .. in it')
   return `/${path.join('/')}`
 }

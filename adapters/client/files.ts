@@ -1,9 +1,9 @@
-import { HoldfastError } from '../../src/domain/errors.ts'
 import { checkedAttributes, type NewAttributes } from '../../src/domain/file-attributes.ts'
 import type { Car, Directory, Upload } from './answers.ts'
 import type { Connection } from './connection.ts'
 import { type FilePart, formBody } from './form.ts'
 import { bodyPart, type RequestBody, type UploadSource } from './request-body.ts'
+import { isoTime } from './times.ts'
 
 /** Options of a new record. */
 export interface TargetOptions {
@@ -165,9 +165,7 @@ type TargetFields = Record<'cl' | 'timelock' | 'visibility', string | undefined>
 
 /** @throws HoldfastError `INVALID_TIMELOCK` for an invalid `Date` */
 export function targetFields({ cluster, timelock, visibility }: TargetOptions): TargetFields {
-  if (!(timelock instanceof Date)) return { cl: cluster, timelock, visibility }
-  if (Number.isNaN(timelock.getTime())) throw new HoldfastError('INVALID_TIMELOCK', 'timelock is not a date')
-  return { cl: cluster, timelock: timelock.toISOString(), visibility }
+  return { cl: cluster, timelock: isoTime(timelock, 'timelock', 'INVALID_TIMELOCK'), visibility }
 }
 
 function partOf(entry: DirectoryFile | DirectoryFolder): FilePart {

@@ -1,6 +1,32 @@
-/** Resolves after `ms`. */
-export function sleep(ms: number): Promise<void> {
-  return new Promise(resolve => setTimeout(resolve, ms))
+import { HoldfastError } from '../../src/domain/errors.ts'
+
+/** A wait of that many milliseconds. It may end early if the signal aborts. */
+export type Wait = (ms: number, signal?: AbortSignal) => Promise<unknown>
+
+/** Resolves after `ms`, or if the signal aborts. */
+export function sleep(ms: number, signal?: AbortSignal): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>()
+  const end = (): void => {
+    clearTimeout(timer)
+    signal?.removeEventListener('abort', end)
+    resolve()
+  }
+  const timer = setTimeout(end, ms)
+  signal?.addEventListener('abort', end)
+  return promise
+}
+
+/** Waits `ms`. @throws HoldfastError `ABORTED` as soon as the signal aborts */
+export async function waitFor(wait: Wait, ms: number, signal: AbortSignal | undefined): Promise<void> {
+  const { promise: aborted, resolve } = Promise.withResolvers<void>()
+  const abort = (): void => resolve()
+  signal?.addEventListener('abort', abort)
+  try {
+    if (signal?.aborted !== true) await Promise.race([wait(ms, signal), aborted])
+  } finally {
+    signal?.removeEventListener('abort', abort)
+  }
+  if (signal?.aborted === true) throw new HoldfastError('ABORTED', 'the wait was aborted', { cause: signal.reason })
 }
 
 /** Aborts its signal after a time without progress. The timer runs only between `start` and `stop`. */

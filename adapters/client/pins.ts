@@ -2,6 +2,8 @@ import { HoldfastError } from '../../src/domain/errors.ts'
 import type { ListedUpload, Pin, Removed, Renamed, Status, Upload, UploadPage } from './answers.ts'
 import { type Connection, pathPart } from './connection.ts'
 import { type TargetOptions, targetFields } from './files.ts'
+import { waitFor } from './idle-timer.ts'
+import { isoTime } from './times.ts'
 
 /** Options of a pin by CID. */
 export interface PinOptions extends TargetOptions {
@@ -139,8 +141,7 @@ export class Pins {
     let latest: Pin | Status = pin
     for (let wait = FIRST_LOOK_MS; isUnfinished(latest); wait = Math.min(wait * SLOWER, LATER_LOOK_MS)) {
       onProgress?.(latest)
-      await this.#connection.settings.wait(wait)
-      if (signal?.aborted === true) throw new HoldfastError('ABORTED', 'the wait for a pin was aborted')
+      await waitFor(this.#connection.settings.wait, wait, signal)
       latest = await this.status(pin.cid, { cluster: pin.clusterId, signal })
     }
     if ((latest.status ?? 'pinned') === 'pinned') return latest
@@ -215,7 +216,7 @@ function searchFields({ q, name, match, meta, type, status, visibility, before, 
     meta: meta && JSON.stringify(meta),
     type: type && [type].flat().join(','),
     status: status && [status].flat().join(','),
-    before: before instanceof Date ? before.toISOString() : before,
-    after: after instanceof Date ? after.toISOString() : after,
+    before: isoTime(before, 'before'),
+    after: isoTime(after, 'after'),
   }
 }

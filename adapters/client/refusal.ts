@@ -39,14 +39,16 @@ export function refusalOf({ status, headers, type }: Response, text: string): Ho
   } catch {
     // Not JSON, so probably an error page of a proxy.
   }
-  const { message = body.error ?? unexplained(status), code } = body
+  const { message, error, code } = body
+  const words = [message, error].find(text => typeof text === 'string') ?? unexplained(status)
   const details: Record<string, string | number> = { status }
   for (const [name, value] of Object.entries(body)) {
     const isDetail = typeof value === 'string' || typeof value === 'number'
-    if (isDetail && !['error', 'message', 'code'].includes(name)) details[name] = value
+    // The body of a proxy may have a `status` of its own, such as `fail`.
+    if (isDetail && !['error', 'message', 'code', 'status'].includes(name)) details[name] = value
   }
   // A newer server may send codes that this version of the client does not know.
-  return new HoldfastError(typeof code === 'string' ? (code as ErrorCode) : 'UNAVAILABLE', String(message), { details })
+  return new HoldfastError(typeof code === 'string' ? (code as ErrorCode) : 'UNAVAILABLE', words, { details })
 }
 
 /** @throws HoldfastError `UNAVAILABLE` if the text is not a JSON object or array */

@@ -110,15 +110,21 @@ function isStream(source: object): source is WebStream | AsyncIterable<Uint8Arra
   return Symbol.asyncIterator in source || ('getReader' in source && typeof source.getReader === 'function')
 }
 
+/** Node's streams may yield text, which a body would contain as zeros. */
+async function* bytesOfStream(stream: WebStream | AsyncIterable<unknown>): AsyncGenerator<Uint8Array, void> {
+  for await (const piece of 'getReader' in stream ? chunksOf(stream) : stream) {
+    if (!(piece instanceof Uint8Array)) throw new HoldfastError('VALIDATION', 'the source must be a stream of bytes')
+    yield piece
+  }
+}
+
 /** Reads a web stream by its reader, because some browsers cannot iterate it. */
-async function* bytesOfStream(stream: WebStream | AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array, void> {
-  if (!('getReader' in stream)) return yield* stream
+async function* chunksOf(stream: WebStream): AsyncGenerator<unknown, void> {
   const reader = stream.getReader()
   try {
     for (;;) {
       const { done, value } = await reader.read()
       if (done) return
-      if (!(value instanceof Uint8Array)) throw new HoldfastError('VALIDATION', 'the source must be a stream of bytes')
       yield value
     }
   } finally {

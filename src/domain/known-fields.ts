@@ -70,11 +70,11 @@ export function checkingFields<T extends object>(
             const fields = known.get(`${String(name)}.${i}`)
             if (fields !== undefined) check(one, fields, String(name))
           }
+          return Reflect.apply(method, target, given)
         } catch (error) {
           if (method instanceof AsyncGeneratorFunction || immediate.some(one => one === name)) throw error
           return Promise.reject(error)
         }
-        return Reflect.apply(method, target, given)
       }
     },
   })

@@ -24,7 +24,7 @@ describe('createEngine', () => {
     [{ logger: null }, 'options: logger must have the methods debug, info, warn and error'],
     [{ clock: {} }, 'options: clock must have the methods now and after'],
     [{ backends: null }, 'options: backends must be an object of backends'],
-  ])('refuses %j by its name', async (given, message) => {
+  ])('refuses an option of a wrong type by name: %j', async (given, message) => {
     const options = { dataDir: '/nonexistent', ...given } as unknown as EngineOptions
     await expect(createEngine(options)).rejects.toMatchObject({ code: 'CONFIG_INVALID', message })
   })
