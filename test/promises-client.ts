@@ -1,7 +1,7 @@
 import type { KeptPromise } from './promises.ts'
 
 const options = 'test/wiring/given-options.test.ts'
-const parts = 'test/engine-parts.test.ts'
+const parts = 'test/wiring/engine-parts.test.ts'
 const wrongUse = 'test/adapters/client/wrong-use.test.ts'
 
 /** Promises of the client and the engine to programs that use them wrongly, or whose server misbehaves. */

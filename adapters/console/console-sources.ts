@@ -10,8 +10,8 @@ const PLACES: ReadonlyArray<[directory: string, served: string]> = [
   ['../../src/domain', 'domain/'],
 ]
 
-/** Matches the specifier of an import. The import of a module that is loaded later has a parenthesis. */
-const SPECIFIER = /\b(from ?|import ?\(?)(["'])([^"'\n]{1,200})["']/g
+/** Matches the specifier of an import, which no quote precedes, as in the text `"from"`. The import of a module that is loaded later has a parenthesis. */
+const SPECIFIER = /(?<!["'])\b(from ?|import ?\(?)(["'])([^"'\n]{1,200})["']/g
 
 /**
  * Builds the files of the console, without types. Modules import each other by the paths that they are served at.

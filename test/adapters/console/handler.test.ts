@@ -27,7 +27,7 @@ describe('the console', () => {
       if (!path.endsWith('.js')) continue
       expect(headers['content-type']).toBe('text/javascript; charset=utf-8')
       expect(String(body)).not.toMatch(/^(import type|export type|interface) |^\s*\/\*\*/m)
-      for (const [, name = ''] of String(body).matchAll(/\bfrom ?["']([^"']+)["']/g)) {
+      for (const [, name = ''] of String(body).matchAll(/(?<!["'])\bfrom ?["']([^"']+)["']/g)) {
         loaded.push(new URL(name, `http://node${path}`).pathname)
       }
     }

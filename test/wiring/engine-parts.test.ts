@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import type { Engine } from '../src/index.ts'
-import { withEngine } from './support/test-engine.ts'
+import type { Engine } from '../../src/index.ts'
+import { withEngine } from '../support/test-engine.ts'
 
 const PARTS = ['takedowns', 'nodes', 'clusters', 'pins', 'accounts', 'keys', 'content', 'jobs', 'events'] as const
 
