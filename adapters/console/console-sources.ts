@@ -10,7 +10,10 @@ const PLACES: ReadonlyArray<[directory: string, served: string]> = [
   ['../../src/domain', 'domain/'],
 ]
 
-/** Matches the specifier of an import, which no quote precedes, as in the text `"from"`. The import of a module that is loaded later has a parenthesis. */
+/**
+ * Matches the specifier of an import. The import of a module that is loaded later has a parenthesis. A quote before the
+ * keyword shows that it is a text.
+ */
 const SPECIFIER = /(?<!["'])\b(from ?|import ?\(?)(["'])([^"'\n]{1,200})["']/g
 
 /**
