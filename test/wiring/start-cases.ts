@@ -148,6 +148,10 @@ export const START_CASES: Readonly<Record<string, StartCase>> = {
     prepare: () => ({ database: 'postgres://127.0.0.1:1/none' }),
   },
   'a data directory without a name': { from: ['src/wiring/setup.ts'], prepare: () => ({ dataDir: '' }) },
+  'an option of a wrong type': {
+    from: ['src/wiring/own-options.ts'],
+    prepare: () => ({ singleUser: 'false' }) as unknown as Partial<EngineOptions>,
+  },
   'an unknown option': { from: ['src/wiring/setup.ts'], prepare: () => ({ colour: 'red' }) as Partial<EngineOptions> },
   'a configuration with a wrong field': { from: ['src/config/config.ts'], prepare: () => ({ publicUrl: 'nowhere' }) },
   'a database without an adapter': {

@@ -41,6 +41,7 @@ export const START_PLACES: Readonly<Record<string, number>> = {
   'src/wiring/move-catalogue.ts': 1,
   'src/wiring/open-accounts.ts': 2,
   'src/wiring/open-sign-in.ts': 1,
+  'src/wiring/own-options.ts': 1,
   'src/wiring/replace-data-key.ts': 1,
   'src/wiring/setup.ts': 4,
   'src/wiring/stores.ts': 1,

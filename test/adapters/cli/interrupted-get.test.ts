@@ -49,10 +49,13 @@ test('ends if nothing can be written, although the server sends no more', async 
 
 test('names the file of an escaped URL in the current directory', async () => {
   await using server = await scriptedServer(say(200, 'text'))
-  const args = ['get', `https://evil.example/ipfs/${CID}/..%2F..%2Fescaped`, '--api', server.base, '--key', 'k']
   mkdirSync(join(directory.path, 'a/b'), { recursive: true })
-  const child = spawn(process.execPath, [MAIN, ...args], { cwd: join(directory.path, 'a/b') })
-  expect(await once(child, 'close')).toEqual([0, null])
+  const get = async (path: string): Promise<unknown> => {
+    const args = ['get', `https://evil.example/ipfs/${CID}/${path}`, '--api', server.base, '--key', 'k']
+    const child = spawn(process.execPath, [MAIN, ...args], { cwd: join(directory.path, 'a/b') })
+    return (await once(child, 'close'))[0]
+  }
+  expect([await get('b%2Fescaped'), await get('..%2F..%2Fother')]).toEqual([0, 1])
   expect(readdirSync(directory.path, { recursive: true }).sort()).toEqual(['a', 'a/b', 'a/b/escaped'])
 })
 
