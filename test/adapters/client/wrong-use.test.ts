@@ -1,4 +1,5 @@
 import { Readable } from 'node:stream'
+import { setImmediate } from 'node:timers/promises'
 import { describe, expect, test } from 'vitest'
 import type { UploadSource } from '../../../adapters/client/index.ts'
 import { HoldfastClient } from '../../../adapters/client/index.ts'
@@ -110,6 +111,8 @@ test('a stream of a stalled server can be cancelled during a read', async () => 
     const reader = (await open()).getReader()
     await reader.read()
     const pending = reader.read()
+    // The stream asks for bytes only after a turn.
+    await setImmediate()
     await reader.cancel()
     expect(await pending).toMatchObject({ done: true })
     await closed.promise
