@@ -503,16 +503,6 @@ export const visibilityPromises: readonly KeptPromise[] = [
     test: setBack('is private after its directory was restored'),
   },
   {
-    promise: 'a node notices that its disk was set back while it ran',
-    file: 'adapters/postgres/fleet/older-disk.ts',
-    find: 'if ((await sql.first(IS_NEEDED, [rootId, number])) !== undefined) return true',
-    replace: 'if ((await sql.first(IS_NEEDED, [rootId, number])) !== undefined) return false',
-    test: {
-      file: 'test/adapters/fleet/set-back-disk.test.ts',
-      name: 'is noticed at the start by its content',
-    },
-  },
-  {
     promise: 'a note that waits for the disk makes no later commit wait',
     file: 'src/storage/database.ts',
     find: 'this.setDurable(before)',

@@ -8,11 +8,9 @@ import { checkSets, clusterOn, wantSets } from '../copies/copy-sets.ts'
 import type { Sql } from '../database/sql.ts'
 import { hasEnded } from '../nodes/node-states.ts'
 import { NEWEST_SET_BACK } from '../schema/schema-set-backs.ts'
-import { type JoiningPast, lacksNewest } from './older-disk.ts'
 
 const LAST_RUN = 'SELECT run, confirmed FROM nodes WHERE name = $1'
 const RESTORED = 'the data directory was restored: it is older than the database'
-const LACKS_NEWEST = 'the data directory lacks content of the newest records: its disk or the database was set back'
 
 interface NodeRow {
   name: string
@@ -22,7 +20,8 @@ interface NodeRow {
 }
 
 type Place = Pick<SharedOptions, 'address' | 'clusterNodes'> & Partial<Pick<SharedOptions, 'copySets' | 'expected'>>
-type Joining = Place & Pick<SharedOptions, 'newSecret'> & { run: string; past?: JoiningPast }
+type Joining = Place &
+  Pick<SharedOptions, 'newSecret'> & { run: string; past?: Pick<SharedOptions['past'], 'olderSide' | 'begin'> }
 
 /**
  * Registers a data directory as a node, in the transaction of `sql`. A new directory gets the next number. Rows of nodes
@@ -39,8 +38,7 @@ export async function joinFleet(sql: Sql, directory: NodeName, joining: Joining)
   const name = directory.known === null || (lost !== null && lost === own) ? directory.make() : directory.known
   const last = await sql.first<LastRun>(LAST_RUN, [name])
   const older = (last && past?.olderSide(last)) ?? null
-  const isOlder = lost === null && older === null && last && past ? await lacksNewest(sql, name, past) : false
-  const problem = lost !== null ? returnOf(lost) : older === 'ledger' ? RESTORED : isOlder ? LACKS_NEWEST : null
+  const problem = lost !== null ? returnOf(lost) : older === 'ledger' ? RESTORED : null
   const returned = problem === null ? null : await noteReturn(sql, problem, name)
   past?.begin(run, last?.run ?? null)
   const number = all.find(node => node.name === name)?.number ?? Math.max(-1, ...all.map(node => node.number)) + 1

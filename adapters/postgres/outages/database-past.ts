@@ -8,8 +8,7 @@ interface Connection {
   query<Row extends object>(text: string, values?: unknown[]): Promise<{ rows: Row[] }>
 }
 
-/** Reads the marks of the database. */
-export const PAST = `SELECT (SELECT system_identifier::text FROM pg_control_system()) AS system,
+const PAST = `SELECT (SELECT system_identifier::text FROM pg_control_system()) AS system,
   substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8) AS timeline,
   (SELECT oid::text FROM pg_database WHERE datname = current_database()) AS database`
 const UNKNOWN = `SELECT number::float8 AS number FROM unnest($1::bigint[]) AS number

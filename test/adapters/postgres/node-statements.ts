@@ -5,7 +5,6 @@ import type { SqlParam } from '../../../adapters/postgres/database/sql.ts'
 import { beginRetirement } from '../../../adapters/postgres/fleet/begin-retirement.ts'
 import { enableVisibility } from '../../../adapters/postgres/fleet/enable-visibility.ts'
 import { joinFleet } from '../../../adapters/postgres/fleet/join-fleet.ts'
-import { lacksNewest } from '../../../adapters/postgres/fleet/older-disk.ts'
 import { Nodes } from '../../../adapters/postgres/fleet/postgres-nodes.ts'
 import { PostgresRevisions } from '../../../adapters/postgres/fleet/postgres-revisions.ts'
 import { PostgresPlaces } from '../../../adapters/postgres/holds/shared-places.ts'
@@ -13,7 +12,7 @@ import { plainNodes } from '../../../adapters/postgres/lists/private-records.ts'
 import { REFUSAL } from '../../../adapters/postgres/nodes/node-claim.ts'
 import { FRAMES_RUN } from '../../../adapters/postgres/nodes/node-states.ts'
 import { DatabaseHealth } from '../../../adapters/postgres/outages/database-health.ts'
-import { DatabasePast, PAST } from '../../../adapters/postgres/outages/database-past.ts'
+import { DatabasePast } from '../../../adapters/postgres/outages/database-past.ts'
 import { postgresContent } from '../../../adapters/postgres/postgres-content.ts'
 import { PostgresTakedowns } from '../../../adapters/postgres/postgres-takedowns.ts'
 import type { KnownPast } from '../../../src/catalogue/shared-catalogue.ts'
@@ -102,11 +101,6 @@ async function setBack(database: Postgres): Promise<void> {
     confirm: () => undefined,
   }
   const past = new DatabasePast(kept, 'here', () => undefined)
-  await database.transaction(async sql => {
-    const marks = await sql.first<KnownPast['past']>(PAST)
-    if (marks === undefined) throw new Error('the database has no marks')
-    await lacksNewest(sql, 'here', { ...kept, get: () => ({ past: marks, problem: null, setBack: null }) })
-  })
   await database.transaction(async sql => {
     const query: Parameters<DatabasePast['check']>[0]['query'] = async (text, values) => {
       return { rows: await sql.all(text, values as SqlParam[]) }
