@@ -54,15 +54,17 @@ describe('a path with dots', () => {
 
 test('wrong dates and several edits at once are rejections with a code', async () => {
   await using server = await scriptedServer(say(200, '{}'))
-  const { pins, jobs, owner } = server.client
+  const { client } = server
   const never = new Date('2031-02-30T25:00:00Z')
   const calls: [string, () => Promise<unknown>][] = [
-    ['VALIDATION', () => jobs.deleteMatching({ createdBefore: never, expected: 12 })],
-    ['VALIDATION', () => pins.page(1, { before: never })],
-    ['VALIDATION', () => owner.audit({ from: never })],
-    ['INVALID_TIMELOCK', () => jobs.editRecords(['0mx3tfkfw000'], { timelock: never })],
-    ['VALIDATION', () => jobs.editRecords(['0mx3tfkfw000'], { rename: { prefix: 'old ' }, cluster: 'cl1-eu' })],
-    ['VALIDATION', () => jobs.editRecords(['0mx3tfkfw000'], {} as { cluster: string })],
+    ['VALIDATION', () => client.pins.page(1, { before: never })],
+    ['VALIDATION', () => client.owner.audit({ from: never })], // feature: audit
+    // feature: bulk
+    ['VALIDATION', () => client.jobs.deleteMatching({ createdBefore: never, expected: 12 })],
+    ['INVALID_TIMELOCK', () => client.jobs.editRecords(['0mx3tfkfw000'], { timelock: never })],
+    ['VALIDATION', () => client.jobs.editRecords(['0mx3tfkfw000'], { rename: { prefix: 'old ' }, cluster: 'cl1-eu' })],
+    ['VALIDATION', () => client.jobs.editRecords(['0mx3tfkfw000'], {} as { cluster: string })],
+    // end
   ]
   for (const [code, call] of calls) await expect(call()).rejects.toMatchObject({ code })
   expect(server.seen).toEqual([])
@@ -82,11 +84,11 @@ test('a signal ends waits of the client at once', async () => {
   const waits: (() => void)[] = []
   const client = new HoldfastClient({ base: server.base, wait: () => new Promise(() => waits.pop()?.()) })
   const pin = { cid, clusterId: 'cl0-global', status: 'pinning' } as Parameters<typeof client.pins.untilPinned>[0]
-  const job = { id: 'a', state: 'running' } as Parameters<typeof client.jobs.untilEnded>[0]
+  const job = { id: 'a', state: 'running' } as Parameters<typeof client.jobs.untilEnded>[0] // feature: bulk
   const calls: ((signal: AbortSignal) => Promise<unknown>)[] = [
     signal => client.request('GET', '/users/me', { signal }),
     signal => client.pins.untilPinned(pin, { signal }),
-    signal => client.jobs.untilEnded(job, { signal }),
+    signal => client.jobs.untilEnded(job, { signal }), // feature: bulk
   ]
   for (const call of calls) {
     const abort = new AbortController()
