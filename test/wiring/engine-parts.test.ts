@@ -9,8 +9,8 @@ test('parts of an engine can be awaited, returned and written as JSON', async ()
   await withEngine(async ({ engine }) => {
     const part = async (name: keyof Engine) => engine[name]
     // An await of an object with a `then` that answers nothing would never end.
-    for (const name of PARTS) expect(Reflect.get(Object(engine[name]), 'then'), name).toBeUndefined()
-    for (const name of PARTS) expect(await part(name), name).toBe(engine[name])
+    for (const name of PARTS) expect(Reflect.get(Object(engine[name]), 'then'), String(name)).toBeUndefined()
+    for (const name of PARTS) expect(await part(name), String(name)).toBe(engine[name])
     // An unhandled rejection of `toJSON` would fail the test.
     expect(JSON.parse(JSON.stringify(engine))).toMatchObject({ takedowns: {}, nodes: {} })
   })
