@@ -1,10 +1,10 @@
+import { allowsCluster, checkCluster } from '../access/plan-catalogue.ts'
 import { AbsentBlocks } from '../content/absent-blocks.ts'
 import { type BlockSource, CheckedSource } from '../content/block-source.ts'
 import { BlockStore } from '../content/block-store.ts'
 import { type ClusterDefinition, REPAIR_AFTER_SECONDS } from '../domain/cluster.ts'
 import { HoldfastError } from '../domain/errors.ts'
 import type { Plan } from '../domain/plan.ts'
-import { allowsCluster, checkCluster } from '../domain/plan-rules.ts'
 import { withoutTrailingSlashes } from '../domain/trailing-slashes.ts'
 import type { LedgerBackend, StagingBackend } from './staging-backend.ts'
 

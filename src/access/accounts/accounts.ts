@@ -69,7 +69,8 @@ export interface Accounts {
   setPlan(id: string, plan: string): Promise<Account>
   /**
    * Sets the cluster for requests that do not name one. Null means the default cluster of the engine.
-   * @throws HoldfastError `CLUSTER_NOT_ALLOWED` if no such cluster is configured, or if the plan does not allow it; `NOT_FOUND`
+   * @throws HoldfastError `CLUSTER_NOT_ALLOWED` if no such cluster is configured, or if the plan does not allow it;
+   * `NOT_FOUND`
    * @example await engine.accounts.setDefaultCluster(account, 'cl1-eu')
    */
   setDefaultCluster(id: string, cluster: string | null): Promise<Account>

@@ -1,6 +1,6 @@
+import { checkTimelock, invalidTimelock } from '../../access/plan-catalogue.ts'
 import { instantOf } from '../../domain/date-time.ts'
 import type { Plan } from '../../domain/plan.ts'
-import { checkTimelock, invalidTimelock } from '../../domain/plan-rules.ts'
 
 /** Decides when records expire. */
 export class Timelock {

@@ -56,7 +56,7 @@ describe('how many files a whole request passes', () => {
   test.each([
     ['upload', 103],
     ['read', 56],
-    ['pin', 88],
+    ['pin', 87],
     ['remove', 65],
     ['list', 57],
   ])('%s: at most %i', async (name, most) => {
