@@ -16,8 +16,8 @@ export const networkPromises: readonly KeptPromise[] = [
   {
     promise: 'a fetch keeps no more origins than an attempt asks',
     file: 'src/catalogue/rules/fetch-rows.ts',
-    find: '.slice(0, MOST_ORIGINS)',
-    replace: '.slice(MOST_ORIGINS * 0)',
+    find: '.slice(0, FETCH_ORIGINS)',
+    replace: '.slice(FETCH_ORIGINS * 0)',
     test: { file: 'test/pins/fetches/finding.test.ts', name: 'origins that several accounts name do' },
   },
   {

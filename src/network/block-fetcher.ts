@@ -13,9 +13,6 @@ export interface FetchSession {
   close(): void
 }
 
-/** Maximum number of origins of a session. */
-export const SESSION_ORIGINS = 20
-
 export interface BlockFetcher {
   canAsk(origins: readonly string[]): boolean
   /**

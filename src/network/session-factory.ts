@@ -4,9 +4,10 @@ import { Semaphore } from '../concurrency/capacity/semaphore.ts'
 import { Deadline } from '../concurrency/deadline.ts'
 import type { Clock } from '../domain/clock.ts'
 import { HoldfastError } from '../domain/errors.ts'
+import { badOrigins, FETCH_ORIGINS, tooManyOrigins } from '../domain/origins.ts'
 import type { GatewayClient } from '../outgoing/gateway-client.ts'
 import { type PeerAddress, peerAddress } from './addresses.ts'
-import { type BlockFetcher, type FetchSession, SESSION_ORIGINS } from './block-fetcher.ts'
+import type { BlockFetcher, FetchSession } from './block-fetcher.ts'
 import type { Dialler } from './dialler.ts'
 import type { BlockExchange } from './exchange/block-exchange.ts'
 import { ProviderSession } from './fetch-session.ts'
@@ -72,7 +73,7 @@ export class SessionFactory implements BlockFetcher {
     options: { origins: readonly string[]; signal: AbortSignal; owner?: string | undefined; lingerMs?: number },
   ): Promise<FetchSession> {
     const { origins, owner, lingerMs } = options
-    if (origins.length > SESSION_ORIGINS) throw invalid(`has more than ${SESSION_ORIGINS} entries`)
+    if (origins.length > FETCH_ORIGINS) throw tooManyOrigins()
     return this.#session(
       root,
       origins.map(origin => this.#origin(origin)),
@@ -135,7 +136,7 @@ export class SessionFactory implements BlockFetcher {
       return new GatewayProvider(url, TIER.origin, gateways)
     } catch (cause) {
       const problem = cause instanceof RangeError ? cause.message : 'is neither a multiaddr nor a gateway URL'
-      throw invalid(`${JSON.stringify(origin)} ${problem}`, cause)
+      throw badOrigins(`${JSON.stringify(origin)} ${problem}`, cause)
     }
   }
 
@@ -169,8 +170,4 @@ export class SessionFactory implements BlockFetcher {
 
 class PrivateAddressError extends RangeError {
   override readonly message = 'is at a private address'
-}
-
-function invalid(problem: string, cause?: unknown): HoldfastError {
-  return new HoldfastError('VALIDATION', `origins: ${problem}`, { cause })
 }

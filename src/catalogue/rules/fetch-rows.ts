@@ -1,3 +1,4 @@
+import { FETCH_ORIGINS } from '../../domain/origins.ts'
 import type { DagIdentity } from '../../ipld/cid.ts'
 import { PUBLIC } from '../../ledger/possessor.ts'
 import type { FetchRow } from '../fetches.ts'
@@ -56,9 +57,6 @@ export const SET_WHOLE = sql`UPDATE fetches SET whole = TRUE, root_id = :rootId 
 const DELETE = sql`DELETE FROM fetches WHERE id = :fetchId`
 export const ANY_WAITING = sql`
   SELECT 1 FROM records ${indexed('records_by_fetch')} WHERE fetch_id = :fetchId AND fetch_id IS NOT NULL LIMIT 1`
-
-/** Origins that an attempt asks. Requests of several accounts may name more. */
-const MOST_ORIGINS = 20
 
 export interface StagedRoot {
   rootId: number
@@ -122,7 +120,7 @@ export function* fetchFor(
   const { id: fetchId, isRunning } = known
   if (possessor !== PUBLIC && known.possessor !== possessor) yield* run(SET_POSSESSOR, { fetchId, possessor })
   if (!isRunning && (yield* first(SOME_WAITING_AS, { fetchId, from: 'queued' })) === null) {
-    const all = [...new Set([...origins, ...known.origins])].slice(0, MOST_ORIGINS)
+    const all = [...new Set([...origins, ...known.origins])].slice(0, FETCH_ORIGINS)
     yield* run(SET_ORIGINS, { fetchId, origins: all })
     yield* enqueue(fetchJob(parts, known, now, known.lastError))
   }

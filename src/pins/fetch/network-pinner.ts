@@ -4,9 +4,10 @@ import type { Records } from '../../catalogue/records.ts'
 import { Deadline } from '../../concurrency/deadline.ts'
 import type { Clock } from '../../domain/clock.ts'
 import { HoldfastError, isHoldfastError } from '../../domain/errors.ts'
+import { badOrigins, FETCH_ORIGINS, tooManyOrigins } from '../../domain/origins.ts'
 import { HASH, identityOf } from '../../ipld/cid.ts'
 import { PUBLIC } from '../../ledger/possessor.ts'
-import { type BlockFetcher, type FetchSession, SESSION_ORIGINS } from '../../network/block-fetcher.ts'
+import type { BlockFetcher, FetchSession } from '../../network/block-fetcher.ts'
 import type { DecidedPin } from '../decided-pin.ts'
 import type { PinChanges } from '../pin-changes.ts'
 import { storedNames } from '../pin-names.ts'
@@ -82,7 +83,7 @@ export class NetworkPinner {
    * @throws HoldfastError `VALIDATION` for a malformed origin, or too many
    */
   usable(origins: readonly string[] = []): readonly string[] {
-    if (origins.length > SESSION_ORIGINS) throw badOrigins(`has more than ${SESSION_ORIGINS} entries`)
+    if (origins.length > FETCH_ORIGINS) throw tooManyOrigins()
     return this.#parts.fetcher?.usable(origins) ?? origins
   }
 
@@ -207,10 +208,6 @@ export class NetworkPinner {
     if (status === 'queued' || status === 'pinning') return
     for (const done of [...(this.#waiting.get(uploadId) ?? [])]) done()
   }
-}
-
-function badOrigins(problem: string): HoldfastError {
-  return new HoldfastError('VALIDATION', `origins: ${problem}`)
 }
 
 function unlessUnavailable(error: unknown): undefined {
