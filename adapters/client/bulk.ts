@@ -160,14 +160,10 @@ function editFields(edit: Edit): object {
       `a job makes one edit: ${new Intl.ListFormat('en', { type: 'disjunction' }).format(EDITS)}`,
     )
   }
-  if ('rename' in edit) return { action: 'rename', ...edit }
-  if ('cluster' in edit) return { action: 'cluster', ...edit }
-  if ('visibility' in edit) return { action: 'visibility', ...edit }
+  const [action] = named
+  if (action !== 'timelock' || !('timelock' in edit)) return { action, ...edit }
   const { timelock } = edit
-  return {
-    action: 'timelock',
-    timelock: timelock === null ? 'never' : isoTime(timelock, 'timelock', 'INVALID_TIMELOCK'),
-  }
+  return { action, timelock: timelock === null ? 'never' : isoTime(timelock, 'timelock', 'INVALID_TIMELOCK') }
 }
 
 function jobPath(id: string): string {

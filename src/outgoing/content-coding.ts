@@ -57,15 +57,10 @@ export function withoutCoding(response: HttpResponse, isUnread: boolean): HttpRe
   if (names.length === 0) return response
   if (isUnread) return { ...response, headers }
   const decoders = names.reverse().flatMap(name => DECODERS[name] ?? [])
-  const refusal =
-    decoders.length < names.length || decoders.length > MOST_CODINGS
-      ? new ContentCodingError('sends an unknown Content-Encoding')
-      : wide + decoders.filter(({ isWide }) => isWide).length > MOST_WIDE
-        ? tooMany()
-        : null
-  if (refusal !== null) {
+  const isUnknown = decoders.length < names.length || decoders.length > MOST_CODINGS
+  if (isUnknown || wide + decoders.filter(({ isWide }) => isWide).length > MOST_WIDE) {
     response.body.on('error', () => undefined).destroy()
-    throw refusal
+    throw isUnknown ? new ContentCodingError('sends an unknown Content-Encoding') : tooMany()
   }
   const body = decoders.reduce<Readable>((coded, { open, isWide }) => {
     const windows = isWide ? 1 : 0

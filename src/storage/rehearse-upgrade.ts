@@ -39,8 +39,9 @@ export interface UpgradeRehearsal {
  *
  * @param dataDir a data directory of this or an earlier version
  * @param scratch directory for the copy; default: `tmp` in the data directory
- * @throws HoldfastError `VALIDATION` if `scratch` cannot be used; `NOT_FOUND` if the directory has no database; `DATA_DIR_NEWER`; `DATA_DIR_UNUSABLE` if the
- *   database is damaged or cannot be read; `STORAGE_FULL` if the disk of the copy has too little space
+ * @throws HoldfastError `VALIDATION` if `scratch` cannot be used; `NOT_FOUND` if the directory has no database;
+ *   `DATA_DIR_NEWER`; `DATA_DIR_UNUSABLE` if the database is damaged or cannot be read; `STORAGE_FULL` if the disk of
+ *   the copy has too little space
  * @example const { freeBytes } = rehearseUpgrade('/data')
  */
 export function rehearseUpgrade(dataDir: string, scratch = join(dataDir, TEMPORARY)): UpgradeRehearsal {

@@ -14,8 +14,8 @@ const COPIES = `
   SELECT id FROM copies WHERE node = $1 AND id > $2
     AND EXISTS (SELECT 1 FROM nodes WHERE state IN ('forgetting', 'retiring')) ORDER BY id LIMIT ${LOOKED_AT}`
 /**
- * Some copies of this node, each with the root of a node that ends and that records may still name. The content of a lost node
- * moves to any copy. That of a node that retires moves when all wanted copies are made, compared and sound.
+ * Some copies of this node, each with the root of a node that ends and that records may still name. The content of a
+ * lost node moves to any copy. That of a node that retires moves when all wanted copies are made, compared and sound.
  */
 const PROMOTED = `
   SELECT copies.id, roots.id AS "from", hold_id AS "holdId", multihash, codec, owner FROM copies

@@ -53,7 +53,7 @@ export class RecordSearches {
     const rows: ListedRecord[] = []
     let total = 0
     for (const block of this.#blocks(filter, question, null)) {
-      if (block.hasChanged) this.#index.catchUp()
+      if (block.hasChanged) void this.#index.catchUp(1)
       const isKept = block.isFull && !block.hasChanged
       const known = isKept ? counts.get(question.key, block.number, now) : undefined
       const isPassed = known === 0 || (known !== undefined && (rows.length >= limit || total + known <= offset))

@@ -45,7 +45,7 @@ export class SearchIndex extends WithStatements {
     if (this.#noted < STEP) return
     this.#noted = 0
     if (this.#isFull.get(MOST_PENDING - STEP) !== undefined) this.#step()
-    void this.#catchUp(STEP)
+    void this.catchUp(STEP)
   }
 
   /** Returns at most `limit` records between two search ids whose words in the index may be out of date. */
@@ -53,13 +53,8 @@ export class SearchIndex extends WithStatements {
     return this.#pendingIn.all(first, last, limit)
   }
 
-  /** Indexes the words of changed records soon. A search that has met such records does not wait for it. */
-  catchUp(): void {
-    void this.#catchUp(1)
-  }
-
-  /** Indexes words until fewer than `enough` records wait. */
-  async #catchUp(enough: number): Promise<void> {
+  /** Indexes words until fewer than `enough` records wait. No search waits for it. */
+  async catchUp(enough: number): Promise<void> {
     if (this.#isRunning) return
     this.#isRunning = true
     try {

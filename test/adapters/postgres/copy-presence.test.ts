@@ -35,6 +35,14 @@ describe('nodes of clusters with copies', needsPostgres, () => {
     const [[keeper = '']] = (await others()) as [[string]]
     return [keeper, keeper === 'there' ? 'third' : 'there']
   }
+  /** Does that, and lets the node with the copy be away until another one has copied the content, too. */
+  const copiedInAbsence = async (nodes: [TestNode, TestNode, TestNode]): Promise<[string, string]> => {
+    const names = await copied(nodes)
+    await quiet(AFTER_MS, names[0])
+    await observe(nodes[0])
+    await takeAll(nodes)
+    return names
+  }
 
   test('another node copies what a node has that is away', async () => {
     await configured(TWO)
@@ -101,10 +109,7 @@ describe('nodes of clusters with copies', needsPostgres, () => {
   test('copies made during an absence stay for a day', async () => {
     await configured(TWO)
     await withNodes(async nodes => {
-      const [keeper, spare] = await copied(nodes)
-      await quiet(AFTER_MS, keeper)
-      await observe(nodes[0])
-      await takeAll(nodes)
+      const [keeper, spare] = await copiedInAbsence(nodes)
       await quiet(0, keeper)
       await observe(nodes[0])
       const states = await others()
@@ -131,10 +136,7 @@ describe('nodes of clusters with copies', needsPostgres, () => {
   test('a node that retires keeps no copy that an absence has made', async () => {
     await configured(TWO)
     await withNodes(async nodes => {
-      const [keeper] = await copied(nodes)
-      await quiet(AFTER_MS, keeper)
-      await observe(nodes[0])
-      await takeAll(nodes)
+      const [keeper] = await copiedInAbsence(nodes)
       await quiet(0, keeper)
       await observe(nodes[0])
       const [node = ''] = (await others()).find(([, state]) => state === 'surplus') ?? []
@@ -153,10 +155,7 @@ describe('nodes of clusters with copies', needsPostgres, () => {
   test('a node that returns to no cluster is away no longer', async () => {
     await configured(TWO)
     await withNodes(async nodes => {
-      const [keeper, spare] = await copied(nodes)
-      await quiet(AFTER_MS, keeper)
-      await observe(nodes[0])
-      await takeAll(nodes)
+      const [keeper, spare] = await copiedInAbsence(nodes)
       await configured({ near: { nodes: ['here', spare], copies: 2 } })
       await quiet(0, keeper)
       await observe(nodes[0])
