@@ -49,7 +49,21 @@ export const webhookPromises: readonly KeptPromise[] = [
     file: 'src/features/webhooks/webhook-runner.ts',
     find: '    perAccount: PER_ACCOUNT,',
     replace: '    perAccount: DELIVERIES_AT_ONCE,',
-    test: { file: webhooks, name: 'that hangs delays no other' },
+    test: { file: webhooks, name: 'that hangs delays no other account' },
+  },
+  {
+    promise: 'a webhook that hangs delays no other webhook of its account for long',
+    file: 'src/features/webhooks/webhook-runner.ts',
+    find: '      if (status === null) await store.postpone(webhookId, outcome.at + FIRST_RETRY_MS)\n',
+    replace: '',
+    test: { file: webhooks, name: 'that hangs delays no other of its' },
+  },
+  {
+    promise: 'only the deliveries that are due earlier are postponed',
+    file: 'src/features/webhooks/delivery-rules.ts',
+    find: 'AND due_at < :until\n',
+    replace: '\n',
+    test: { file: 'test/catalogue/content-rules.test.ts', name: 'postpones what waits' },
   },
   {
     promise: 'a delivery is retried until the webhook answers 2xx',

@@ -1,4 +1,4 @@
-import { IF_UNLOCKED, indexed, isSet, isUnset } from '../../catalogue/rules/dialect.ts'
+import { among, IF_UNLOCKED, indexed, isSet, isUnset } from '../../catalogue/rules/dialect.ts'
 import { type CatalogueDriver, first, type Rule, run } from '../../catalogue/rules/driver.ts'
 import {
   beginJob,
@@ -77,11 +77,17 @@ const FORGET = sql`DELETE ${ENDED} AND id <= (SELECT id ${ENDED} ORDER BY id DES
 const RETRY = sql`
   UPDATE deliveries SET last_status = :status, last_error = :error, last_at = :at WHERE id = :id AND NOT ended`
 
+/** Skips jobs that another transaction has locked, so two nodes that postpone the same webhook never wait for each other. */
+const POSTPONE = sql`
+  UPDATE jobs SET due_at = :until WHERE kind = 'delivery' AND key ${among(fragment`
+    SELECT key FROM jobs WHERE kind = 'delivery' AND due_at < :until
+      AND key IN (SELECT id FROM deliveries WHERE webhook_id = :webhookId AND NOT ended) ${IF_UNLOCKED}`)}`
+
 const ANY_NODE = ''
 
 type DeliveryRules = Pick<
   WebhookStore,
-  'deliveries' | 'recent' | 'resend' | 'due' | 'nextDue' | 'begin' | 'end' | 'retry'
+  'deliveries' | 'recent' | 'resend' | 'due' | 'nextDue' | 'begin' | 'end' | 'retry' | 'postpone'
 >
 
 /** Returns the rules of deliveries. Triggers on `records` insert the deliveries. */
@@ -128,5 +134,8 @@ export function deliveryRules(
       driver.transaction(function* () {
         if ((yield* run(RETRY, { id, ...outcome })) > 0) yield* retryJob(jobOf(id), dueAt, null)
       }),
+    postpone: async (webhookId, until) => {
+      await driver.run(POSTPONE, { webhookId, until }, { durable: false })
+    },
   }
 }

@@ -100,6 +100,8 @@ function deliveries(parts: WebhookRunnerParts): JobKind<DeliveryRow, Delivery> {
         logger.error({ err: cause, webhook: webhookId }, 'a webhook delivery failed unexpectedly')
       else if (status === null) logger.info({ err: cause.cause ?? cause, webhook: webhookId }, 'cannot reach a webhook')
       const outcome = { status, error, at: clock.now() }
+      // Without this, a webhook that hangs would take the account's turns for each event that waits for it.
+      if (status === null) await store.postpone(webhookId, outcome.at + FIRST_RETRY_MS)
       if (attempts >= MOST_ATTEMPTS) await store.end(id, { ...outcome, isDelivered: false })
       else await store.retry(id, { ...outcome, dueAt })
     },

@@ -96,4 +96,6 @@ export interface WebhookStore {
   /** Ends a delivery. Removes the oldest ended deliveries of the webhook beyond {@link ENDED_DELIVERIES_KEPT}. */
   end(id: number, outcome: DeliveryOutcome & { isDelivered: boolean }): Promise<void>
   retry(id: number, outcome: DeliveryOutcome & { dueAt: number }): Promise<void>
+  /** Makes the waiting deliveries of a webhook due at `until` at the earliest. Later events are due at once. */
+  postpone(webhookId: string, until: number): Promise<void>
 }

@@ -130,5 +130,10 @@ export function memoryWebhooks(all: WebhookRows, access: AccessBeside): WebhookS
       const row = waiting(id)
       if (row !== undefined) Object.assign(row, { dueAt, lastStatus: status, lastError: error, lastAt: at })
     },
+    async postpone(webhookId, until) {
+      for (const row of all.deliveries) {
+        if (row.webhookId === webhookId && row.dueAt !== null) row.dueAt = Math.max(row.dueAt, until)
+      }
+    },
   }
 }

@@ -82,6 +82,32 @@ export const webhookRules: readonly ContentRule[] = [
     },
   },
   {
+    name: 'postpones what waits for one webhook',
+    async run(catalogue) {
+      const { webhooks } = catalogue
+      for (const id of ['w1', 'w2']) await hook(catalogue, id)
+      for (const id of ['r1', 'r2', 'r3']) await commit(catalogue, [record(id)])
+      const [ended = 0, retried = 0] = (await log(catalogue, 'w1')).map(({ id }) => id)
+      await webhooks.begin(ended, NOW)
+      await webhooks.end(ended, { ...outcome, isDelivered: true })
+      await webhooks.retry(retried, { ...outcome, dueAt: NOW + 90 })
+      await webhooks.postpone('w1', NOW + 50)
+      const { jobs } = await webhooks.due({ now: NOW + 49, after: '', accounts: 9, each: 9 })
+      assert.deepEqual(
+        jobs.map(({ webhookId }) => webhookId),
+        ['w2', 'w2', 'w2'],
+      )
+      await commit(catalogue, [record('r4')])
+      assert.equal((await dueIds(catalogue, NOW)).length, 5)
+      const waiting = (await log(catalogue, 'w1')).map(({ dueAt }) => dueAt)
+      assert.deepEqual(
+        waiting.filter(dueAt => dueAt !== null && dueAt > NOW),
+        [NOW + 90, NOW + 50],
+      )
+      assert.equal((await webhooks.get('one', 'w1'))?.waiting, 3)
+    },
+  },
+  {
     name: 'lists deliveries of all accounts, and sends a failed one again',
     async run(catalogue) {
       const { webhooks } = catalogue

@@ -35,6 +35,11 @@ export const wrongWebhooks: ReadonlyArray<[what: string, broken: Broken, rules: 
     [/^keeps a delivery/],
   ],
   [
+    'postpones nothing',
+    ({ webhooks }) => ({ webhooks: { ...webhooks, postpone: async () => undefined } }),
+    [/^postpones what waits/],
+  ],
+  [
     'returns a webhook to every account',
     ({ webhooks }) => ({
       webhooks: { ...webhooks, remove: async (_, id) => webhooks.remove('one', id) },

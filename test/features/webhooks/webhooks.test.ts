@@ -181,6 +181,27 @@ describe('a webhook', () => {
     })
   })
 
+  test('that hangs delays no other of its account for long', async () => {
+    await withWorld(async world => {
+      await using hanging = await new Receiver().start()
+      await using receiver = await new Receiver().start()
+      hanging.answer = () => undefined
+      const one = await world.actor('one')
+      const { id } = await one.hook(hanging.url)
+      await one.hook(receiver.url)
+      for (let i = 0; i < 20; i++) await one.upload(`sent ${i}`)
+      await expect.poll(() => hanging.received.length).toBe(2)
+      world.clock.advance(10_000)
+      await expect.poll(() => receiver.received.length).toBe(20)
+      const rows = await one.log(id)
+      expect(rows.map(({ state }) => state)).toEqual(Array.from({ length: 20 }, () => 'waiting'))
+      expect(hanging.received.length).toBe(2)
+      hanging.answer = response => response.writeHead(204).end()
+      world.clock.advance(10_000)
+      await expect.poll(async () => (await one.log(id)).filter(({ state }) => state === 'delivered').length).toBe(20)
+    })
+  })
+
   test('is removed with its deliveries when its account is deleted', async () => {
     await withWorld(async world => {
       await using receiver = await new Receiver().start()
