@@ -248,7 +248,8 @@ export interface Engine extends Border, AsyncDisposable {
    * `restoreBackup` and `checkBackup`.
    * @throws HoldfastError `CONFLICT` while another process uses the directory, or for a backup of another node;
    * `CONFLICT` without `force` if the backup has more than twice as many roots as this node; `VALIDATION` for a
-   * directory inside the data directory or with other files; `BACKUP_UNUSABLE` for an unreadable manifest
+   * rate that is not above 0, and for a directory inside the data directory or with other files; `BACKUP_UNUSABLE`
+   * for an unreadable manifest
    * @example await engine.backup('/backups/app', { bytesPerSecond: 10_000_000 })
    */
   backup(directory: string, options?: BackupOptions): Promise<BackupOutcome>

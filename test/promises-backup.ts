@@ -10,6 +10,13 @@ const ownership = 'test/backup/ownership.test.ts'
 /** Promises of backups, of what is restored, and of migrations. */
 export const backupPromises: readonly KeptPromise[] = [
   {
+    promise: 'a backup with an impossible rate is refused',
+    file: 'src/concurrency/pace.ts',
+    find: '!(rate > 0)',
+    replace: 'rate === 0',
+    test: { file: 'test/backup/backup.test.ts', name: 'refuses a rate at which it would' },
+  },
+  {
     promise: 'an aborted backup waits for no rate',
     file: 'src/concurrency/pace.ts',
     find: '    signal.throwIfAborted()\n    const now',

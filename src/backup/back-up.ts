@@ -1,6 +1,6 @@
 import { readdir } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
-import { Pace } from '../concurrency/pace.ts'
+import { bytePace, type Pace } from '../concurrency/pace.ts'
 import type { BlockFiles } from '../content/block-files.ts'
 import { isInside } from '../content/server-directory.ts'
 import { makeNamedDirectory } from '../disk/make-directory.ts'
@@ -85,18 +85,19 @@ const MANIFEST_FILE = /^(manifest|unfinished)\.json/
  * database lists. Blocks become hard links where possible. A repeated backup into the same directory adds only new
  * blocks. The previous backup stays usable until the new backup is complete.
  *
- * @throws HoldfastError `VALIDATION` if the directory overlaps the data directory or contains other files; `CONFLICT`
- * if another process uses the directory, or its backup is of another node or has more than twice as many roots;
- * `BACKUP_UNUSABLE` if the manifest cannot be read
+ * @throws HoldfastError `VALIDATION` if the directory overlaps the data directory or contains other files, or the
+ * rate is not above 0; `CONFLICT` if another process uses the directory, or its backup is of another node or has more
+ * than twice as many roots; `BACKUP_UNUSABLE` if the manifest cannot be read
  */
 export async function backUp(source: BackupSource, to: string, options: BackupOptions = {}): Promise<BackupOutcome> {
   const directory = resolve(to)
   const keys = resolve(options.keys ?? join(directory, 'keys'))
+  const pace = bytePace(options.bytesPerSecond, source.clock)
   await prepare(source, { directory, keys, force: options.force === true })
   const unlock = lockDirectory(directory, 'alone')
   if (unlock === null) throw new HoldfastError('VALIDATION', `directory: ${directory} cannot be written`)
   try {
-    return await new Run(source, { directory, keys }, options).run()
+    return await new Run(source, { directory, keys }, options, pace).run()
   } finally {
     unlock()
   }
@@ -140,11 +141,11 @@ class Run {
   readonly #options: BackupOptions
   readonly #pace: Pace
 
-  constructor(source: BackupSource, to: { directory: string; keys: string }, options: BackupOptions) {
+  constructor(source: BackupSource, to: { directory: string; keys: string }, options: BackupOptions, pace: Pace) {
     this.#source = source
     this.#to = to
     this.#options = options
-    this.#pace = new Pace(options.bytesPerSecond ?? Number.POSITIVE_INFINITY, source.clock)
+    this.#pace = pace
   }
 
   async run(): Promise<BackupOutcome> {

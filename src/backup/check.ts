@@ -1,5 +1,5 @@
 import { join, resolve } from 'node:path'
-import { Pace } from '../concurrency/pace.ts'
+import { bytePace, type Pace } from '../concurrency/pace.ts'
 import { nextTurn, turnSpent } from '../concurrency/turns.ts'
 import { CHECK_BACKUP } from '../config/option-names.ts'
 import { BlockFiles } from '../content/block-files.ts'
@@ -89,7 +89,7 @@ class Check {
     this.#directory = directory
     this.#manifest = manifest
     this.#options = options
-    this.#pace = new Pace(options.bytesPerSecond ?? Number.POSITIVE_INFINITY, systemClock)
+    this.#pace = bytePace(options.bytesPerSecond, systemClock)
     const none = { blocks: 0, bytes: 0, problems: [], problemCount: 0, repaired: 0 }
     this.#checked = { directory, createdAt: manifest.createdAt, ...none }
   }

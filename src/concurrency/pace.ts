@@ -1,8 +1,21 @@
 import { type Clock, keepAlive } from '../domain/clock.ts'
+import { HoldfastError } from '../domain/errors.ts'
 import { pause } from './pause.ts'
 
 /** Time without work of which the rate is saved up, in ms. */
 const AHEAD_MS = 1_000
+
+/**
+ * Returns the pace of the option `bytesPerSecond`, of which undefined is no limit.
+ * @throws HoldfastError `VALIDATION` unless it is above 0
+ */
+export function bytePace(bytesPerSecond: number | undefined, clock: Clock): Pace {
+  const rate = bytesPerSecond ?? Number.POSITIVE_INFINITY
+  if (typeof rate !== 'number' || !(rate > 0)) {
+    throw new HoldfastError('VALIDATION', 'bytesPerSecond must be a number above 0')
+  }
+  return new Pace(rate, clock)
+}
 
 /** Spreads amounts over time, such as bytes. */
 export class Pace {

@@ -180,6 +180,18 @@ describe('a backup', () => {
     })
   })
 
+  test('refuses a rate at which it would never end', async () => {
+    await withBackups(async ({ engine }, backup) => {
+      const refused = { code: 'VALIDATION', message: 'bytesPerSecond must be a number above 0' }
+      await engine.backup(backup)
+      for (const bytesPerSecond of [0, -1, Number.NaN]) {
+        await expect(engine.backup(`${backup}-2`, { bytesPerSecond })).rejects.toMatchObject(refused)
+        await expect(checkBackup({ backup, bytesPerSecond })).rejects.toMatchObject(refused)
+      }
+      expect((await checkBackup({ backup, bytesPerSecond: 1e9 })).problemCount).toBe(0)
+    })
+  })
+
   test('includes the external directories of clusters', async () => {
     await withTempDir(dir =>
       withClusters(async test => {
