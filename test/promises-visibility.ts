@@ -9,6 +9,8 @@ const setBack = (name: string) => ({ file: 'test/adapters/fleet/set-back-visibil
 const inOutage = (name: string) => ({ file: 'test/adapters/fleet/start-in-outage.test.ts', name })
 const oneVisibility = (name: string) => ({ file: 'test/adapters/postgres/visibility-lists.test.ts', name })
 const adoption = { file: 'test/visibility/adoption.test.ts', name: 'is private, and only for credentials that may' }
+const bytesOfBlock = { file: 'test/visibility/codecs.test.ts', name: 'the bytes of a block lead to no content' }
+const bytesInFleet = { file: 'test/adapters/fleet/visibility.test.ts', name: 'is reached by no bytes of a block' }
 const matrix = { file: 'test/visibility/matrix.test.ts', name: 'is absent for strangers and other accounts' }
 
 /** Promises about private content: strangers and other accounts see an absent CID. */
@@ -612,5 +614,47 @@ export const visibilityPromises: readonly KeptPromise[] = [
     find: "if (isHoldfastError(error, 'INVALID_API_KEY')) limits.takeFailure(request.remoteAddress)",
     replace: "if (isHoldfastError(error, 'NOT_FOUND')) limits.takeFailure(request.remoteAddress)",
     test: ownReads('is not guessed'),
+  },
+  {
+    promise: 'a reader gets other blocks than those of the root only by themselves',
+    file: 'src/content/live-content.ts',
+    find: 'has(block) === false ? this.#readApart(block, owner, options) : source.read(block, options)',
+    replace: 'source.read(block, options)',
+    test: bytesOfBlock,
+  },
+  {
+    promise: 'decoded nodes of others are not taken for those of a root that does not need them',
+    file: 'src/gateway/source/request-blocks.ts',
+    find: "const group = isOfRoot ? '' : ",
+    replace: "const group = isOfRoot || owner >= 0 ? '' : ",
+    test: bytesOfBlock,
+  },
+  {
+    promise: 'a node reads below a CID only what the reader may',
+    file: 'adapters/fleet/node-blocks.ts',
+    find: 'if (upper !== undefined && !live',
+    replace: "if (upper === '' && !live",
+    test: bytesInFleet,
+  },
+  {
+    promise: 'a root has all blocks below a CID only by its codec',
+    file: 'adapters/fleet/fleet-member.ts',
+    find: 'isRoot && codec === code ? id : []',
+    replace: 'isRoot && codec !== null && code > 0 ? id : []',
+    test: bytesInFleet,
+  },
+  {
+    promise: 'a pin copies below a CID only what its account may',
+    file: 'adapters/fleet/fleet-member.ts',
+    find: 'sourceBelow(sender, clock, others, { upper: cid, owner: by.owner })',
+    replace: 'sourceOf(others.map(({ id }) => id), id => nodeReader(sender, id, clock), clock)',
+    test: bytesInFleet,
+  },
+  {
+    promise: 'no root of another account leads another node to a block',
+    file: 'src/ledger/block-table.ts',
+    find: "WHERE r.state = 'complete' AND r.owner IN (0, ?) AND",
+    replace: "WHERE r.state = 'complete' AND r.owner >= ? AND",
+    test: bytesInFleet,
   },
 ]

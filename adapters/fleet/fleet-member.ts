@@ -12,7 +12,7 @@ import { CopyNews, NODE_COPIES_PATH, nodeCopies } from './node-copies.ts'
 import { holdsOnNode, NODE_HOLDS_PATH, nodeHolds } from './node-holds.ts'
 import { NODE_OWNERS_PATH, nodeOwners, setOwnerOnNode } from './node-owners.ts'
 import { NODE_PEERS_PATH, nodePeers, peersOnNode } from './node-peers.ts'
-import { nodeReader } from './node-reader.ts'
+import { type Below, nodeReader } from './node-reader.ts'
 import { NODE_READINGS_PATH, NodeReadings, nodeReadings, readingsEnded } from './node-readings.ts'
 import { NodeSender } from './node-sender.ts'
 import { type NodeContent, OtherContent } from './other-content.ts'
@@ -41,10 +41,11 @@ function memberOf(parts: FleetParts): FleetMember {
   const means = { sender, readings, known, others }
   return {
     content: new OtherContent((cid, owner) => open(parts, means, { cid, owner })),
-    readerOf: (...ids) => sourceOf(sender, clock, ids),
+    readerOf: (...ids) => sourceOf(ids, id => nodeReader(sender, id, clock), clock),
     find: async (cid, by) => {
-      const others = (await placesOf(parts, known, { cid, by })).filter(({ isLost }) => !isLost).map(({ id }) => id)
-      return others.length === 0 ? null : { source: new BlocksOfNode(sourceOf(sender, clock, others)) }
+      const others = (await placesOf(parts, known, { cid, by })).filter(({ isLost }) => !isLost)
+      if (others.length === 0) return null
+      return { source: new BlocksOfNode(sourceBelow(sender, clock, others, { upper: cid, owner: by.owner })) }
     },
     peersOf: (node, cluster, dag) => peersOnNode(sender, clock, { node, cluster, dag }),
     receiverOf,
@@ -123,6 +124,8 @@ interface Means {
 interface FoundPlace extends KnownNode {
   liveUntil: number | null
   isRoot: boolean
+  /** Multicodec code of the root. Null if the root is unknown. */
+  codec: number | null
 }
 
 async function placesOf(
@@ -154,7 +157,7 @@ async function placesOrAll(parts: FleetParts, { known, others }: Means, { cid, o
     if (!isHoldfastError(error, 'UNAVAILABLE') || owner !== null) throw error
     const all = await others()
     if (all.length === 0) throw error
-    return all.map(node => ({ ...node, isRoot: false, liveUntil: null }))
+    return all.map(node => ({ ...node, isRoot: false, codec: null, liveUntil: null }))
   }
 }
 
@@ -181,7 +184,7 @@ async function open(parts: FleetParts, means: Means, asked: Asked): Promise<Node
 }
 
 async function openAt(
-  { clock }: FleetParts,
+  { clock, partyOf }: FleetParts,
   { sender, readings }: Means,
   { place, places, signal, ...asked }: Asked & { place: FoundPlace; places: FoundPlace[]; signal: AbortSignal },
 ): Promise<NodeContent> {
@@ -190,13 +193,14 @@ async function openAt(
   const release = readings.begin(id)
   try {
     // If the node fails in the middle of the response, another place continues.
-    const source = sourceOf(sender, clock, [id, ...places.map(place => place.id)])
+    const below = { upper: asked.cid, owner: partyOf(asked.owner).owner }
+    const source = sourceBelow(sender, clock, [place, ...places], below)
     if (isRoot) return { source, liveUntil, release }
     let until = liveUntil
     const onLiveUntil = (told: number | null): void => {
       until ??= told
     }
-    const first = await nodeReader(sender, id, clock, { ...asked, onLiveUntil }).read(asked.cid, { signal })
+    const first = await nodeReader(sender, id, clock, { opened: { ...asked, onLiveUntil } }).read(asked.cid, { signal })
     // Another node was faster.
     signal.throwIfAborted()
     return { source: startingWith(asked.cid, first, source), liveUntil: until, release }
@@ -206,10 +210,24 @@ async function openAt(
   }
 }
 
-/** Returns a source of any block on one of the nodes, in the order in which they are asked. */
-function sourceOf(sender: NodeSender, clock: Clock, nodes: readonly string[]): BlockSource {
-  const readers = [...new Set(nodes)].map(id => nodeReader(sender, id, clock))
-  return new PlaceSource(readers, clock)
+/** Returns a source of blocks on one of the nodes, in the order in which they are asked. */
+function sourceOf(nodes: readonly string[], readerOf: (node: string) => BlockSource, clock: Clock): BlockSource {
+  return new PlaceSource([...new Set(nodes)].map(readerOf), clock)
+}
+
+/**
+ * Returns a source of the blocks below a CID. A node with a root of this CID has all of them for its reader. Other nodes
+ * may have the bytes as a block of another codec, so they check each block.
+ */
+function sourceBelow(sender: NodeSender, clock: Clock, places: readonly FoundPlace[], below: Below): BlockSource {
+  const { code } = below.upper
+  const whole = new Set(places.flatMap(({ id, isRoot, codec }) => (isRoot && codec === code ? id : [])))
+  const readerOf = (id: string) => nodeReader(sender, id, clock, whole.has(id) ? {} : { below })
+  return sourceOf(
+    places.map(({ id }) => id),
+    readerOf,
+    clock,
+  )
 }
 
 /** Returns a source whose first read of `first` returns `bytes`. */

@@ -13,6 +13,13 @@ export const NODE_BLOCKS_PATH = '/fleet/v1/blocks/'
 export const OPENED = 'opened'
 const OPENED_BY = /^opened(?:=(\d{1,16}))?$/
 
+/**
+ * Query string of a block below a CID that is no root of this codec, with the number of the account that reads. The bytes
+ * of such a block may name blocks of others.
+ */
+export const BELOW = 'below'
+const READ_BELOW = /^below=([a-z2-7]+)&by=(\d{1,16})$/
+
 /** Status for a block that is missing from the disk or fails its hash. The other node tells it from a failure. */
 export const DAMAGED = 422
 
@@ -21,15 +28,18 @@ export const LIVE_UNTIL_HEADER = 'holdfast-live-until'
 
 /**
  * Without a query, serves any block: the requesting node knows a live root that needs the block, and verifies the
- * block. With the query {@link OPENED}, serves only blocks of this node's live roots, public or of the account.
+ * block. With the query {@link OPENED}, serves only blocks of this node's live roots, public or of the account. With
+ * {@link BELOW}, serves only blocks that these roots need.
  */
 export function nodeBlocks(
   clusters: Pick<ClusterRegistry, 'backends' | 'readerOf' | 'absent'>,
-  live: Pick<LiveContent, 'lease'>,
+  live: Pick<LiveContent, 'lease' | 'isBelow'>,
 ): ApiHandler {
   return async ({ path, query, signal }) => {
     try {
       const cid = parseCid(path.slice(NODE_BLOCKS_PATH.length))
+      const [, upper, by] = READ_BELOW.exec(query) ?? []
+      if (upper !== undefined && !live.isBelow(parseCid(upper), cid, Number(by))) throw absent(cid)
       const [opened, owner] = OPENED_BY.exec(query) ?? []
       const reader = owner === undefined ? undefined : Number(owner)
       const served = opened === undefined ? readBlock(clusters, cid, signal) : openBlock(live, cid, signal, reader)
@@ -59,7 +69,7 @@ async function openBlock(
   owner?: number,
 ): Promise<ServedBlock> {
   const leased = live.lease(cid, owner)
-  if (leased === null) throw new HoldfastError('CID_NOT_FOUND', `block ${cid} is not on this node`)
+  if (leased === null) throw absent(cid)
   try {
     return { bytes: await leased.source.read(cid, { signal }), liveUntil: leased.liveUntil }
   } finally {
@@ -81,5 +91,9 @@ async function readBlock(
     }
   }
   if (clusters.absent.length > 0) throw new HoldfastError('UNAVAILABLE', `block ${cid} may be in an absent cluster`)
-  throw new HoldfastError('CID_NOT_FOUND', `block ${cid} is not on this node`)
+  throw absent(cid)
+}
+
+function absent(cid: CID): HoldfastError {
+  return new HoldfastError('CID_NOT_FOUND', `block ${cid} is not on this node`)
 }

@@ -5,7 +5,7 @@ import { takenDown } from '../../src/content/live-content.ts'
 import type { Clock } from '../../src/domain/clock.ts'
 import { HoldfastError, isHoldfastError } from '../../src/domain/errors.ts'
 import { wholeUpTo } from '../../src/domain/sources.ts'
-import { DAMAGED, LIVE_UNTIL_HEADER, NODE_BLOCKS_PATH, OPENED } from './node-blocks.ts'
+import { BELOW, DAMAGED, LIVE_UNTIL_HEADER, NODE_BLOCKS_PATH, OPENED } from './node-blocks.ts'
 import { NO_CLIENT, type NodeSender } from './node-sender.ts'
 
 const READ_MS = 20_000
@@ -21,12 +21,25 @@ interface Opened {
   onLiveUntil: (liveUntil: number | null) => void
 }
 
-export function nodeReader(sender: NodeSender, node: string, clock: Clock, opened?: Opened): BlockSource {
+/** Blocks below a CID, for the account with a number. */
+export interface Below {
+  upper: CID
+  owner: number
+}
+
+export function nodeReader(
+  sender: NodeSender,
+  node: string,
+  clock: Clock,
+  { opened, below }: { opened?: Opened; below?: Below } = {},
+): BlockSource {
   const late = () => new HoldfastError('UNAVAILABLE', `the node ${node} does not answer`)
   return new CheckedSource({
     read: (cid, { signal } = {}) => {
       const asked = opened?.cid.equals(cid) === true ? opened : null
-      return within({ clock, ms: READ_MS, late, signal }, ended => read({ sender, node, cid, opened: asked }, ended))
+      return within({ clock, ms: READ_MS, late, signal }, ended =>
+        read({ sender, node, cid, opened: asked, below }, ended),
+      )
     },
   })
 }
@@ -36,6 +49,7 @@ interface BlockRequest {
   node: string
   cid: CID
   opened: Opened | null
+  below: Below | undefined
 }
 
 /** Throws a HoldfastError `GONE` or `LEGAL_REASONS` if every path to the opened block is taken down. */
@@ -52,8 +66,8 @@ async function read(request: BlockRequest, signal: AbortSignal): Promise<Uint8Ar
   throw new HoldfastError('UNAVAILABLE', `the node ${node} answered ${status} for block ${cid}`)
 }
 
-async function ask({ sender, node, cid, opened }: BlockRequest, signal: AbortSignal) {
-  const query = opened === null ? '' : `?${OPENED}${opened.owner === null ? '' : `=${opened.owner}`}`
+async function ask({ sender, node, cid, opened, below }: BlockRequest, signal: AbortSignal) {
+  const query = opened === null ? queryOf(below) : `?${OPENED}${opened.owner === null ? '' : `=${opened.owner}`}`
   try {
     const asked = { method: 'GET', target: `${NODE_BLOCKS_PATH}${cid}${query}`, headers: {}, body: null, signal }
     const answer = await sender.send(node, { ...asked, client: NO_CLIENT, whileLeaving: true })
@@ -67,4 +81,8 @@ async function ask({ sender, node, cid, opened }: BlockRequest, signal: AbortSig
     if (isHoldfastError(cause) && cause.code !== 'OUTCOME_UNKNOWN') throw cause
     throw new HoldfastError('UNAVAILABLE', `the node ${node} did not answer for block ${cid}`, { cause })
   }
+}
+
+function queryOf(below: Below | undefined): string {
+  return below === undefined ? '' : `?${BELOW}=${below.upper.toV1()}&by=${below.owner}`
 }

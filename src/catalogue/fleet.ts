@@ -126,6 +126,8 @@ export interface SharedPlace {
   isRoot: boolean
   /** Owner of the root. */
   owner: number
+  /** Multicodec code of the root. */
+  codec: number
 }
 
 export interface SharedPlaces {

@@ -1,20 +1,23 @@
 import type { CID } from 'multiformats/cid'
+import type { MultihashDigest } from 'multiformats/hashes/interface'
 import type { Clock } from '../domain/clock.ts'
 import { HoldfastError } from '../domain/errors.ts'
-import { isInline } from '../ipld/cid.ts'
+import { HASH, isInline } from '../ipld/cid.ts'
 import type { HeldRoots, RefusalStatus } from '../ledger/held-roots.ts'
-import { PUBLIC } from '../ledger/possessor.ts'
+import { Possessor, PUBLIC } from '../ledger/possessor.ts'
 import { AbsentBlocks } from './absent-blocks.ts'
 import { type BlockSource, inlineBlocks } from './block-source.ts'
 import type { LeaseHolder } from './leases.ts'
 
 /** Content of a live record, protected from garbage collection until the lease is released. */
 export interface LeasedContent {
-  /** Checks the hash of each block. */
+  /** Checks the hash of each block. Reads a block that the root does not need as content of its own. */
   source: BlockSource
   /** True if the blocks are on this node, so that a read takes only milliseconds. */
   isLocal: boolean
-  /** Returns null if the size in bytes is unknown without reading the block. */
+  /** Returns whether the root needs a block. Null if only the backend knows. */
+  has(cid: CID): boolean | null
+  /** Returns null if the size in bytes is unknown without reading the block, or if the root does not need the block. */
   sizeOf(cid: CID): number | null
   /** Time at which the last record of the content expires, in ms since the epoch. Null if a record never expires. */
   liveUntil: number | null
@@ -68,6 +71,7 @@ export class LiveContent {
       return {
         source: inlineBlocks,
         isLocal: true,
+        has: () => true,
         sizeOf: () => null,
         liveUntil: null,
         rootId: null,
@@ -85,10 +89,34 @@ export class LiveContent {
         release()
         continue
       }
-      const sizeOf = ({ multihash }: CID): number | null => this.#held.sizeOf(backendId, multihash.bytes)
-      return { source, isLocal, sizeOf, liveUntil, rootId, release }
+      const has = (block: CID): boolean | null => {
+        const { multihash } = block
+        if (multihash.code === HASH.identity || isSame(multihash, cid.multihash)) return true
+        return this.#held.needs(located, multihash.bytes)
+      }
+      const read: BlockSource['read'] = (block, options) =>
+        has(block) === false ? this.#readApart(block, owner, options) : source.read(block, options)
+      const sizeOf = (block: CID): number | null =>
+        has(block) === false ? null : this.#held.sizeOf(backendId, block.multihash.bytes)
+      return { source: { read }, isLocal, has, sizeOf, liveUntil, rootId, release }
     }
     return null
+  }
+
+  /** Returns whether another node may read a block below a CID for an account. A takedown does not apply. */
+  isBelow(upper: CID, { multihash }: CID, owner: number): boolean {
+    const by = new Possessor(owner, this.#clock)
+    return isSame(upper.multihash, multihash) || this.#held.isBelow(upper.multihash.bytes, multihash.bytes, by)
+  }
+
+  async #readApart(cid: CID, owner: number, options?: { signal?: AbortSignal | undefined }): Promise<Uint8Array> {
+    const leased = this.lease(cid, owner)
+    if (leased === null) throw new HoldfastError('NOT_FOUND', `block ${cid} is not on this node`)
+    try {
+      return await leased.source.read(cid, options)
+    } finally {
+      leased.release()
+    }
   }
 
   #locate({ multihash }: CID, owner = PUBLIC) {
@@ -97,6 +125,10 @@ export class LiveContent {
     const source = this.#readers.readerOf(place.backendId)
     return source === null ? null : { ...place, source }
   }
+}
+
+function isSame(a: MultihashDigest, b: MultihashDigest): boolean {
+  return Buffer.compare(a.bytes, b.bytes) === 0
 }
 
 export function takenDown(cid: CID, status: RefusalStatus): HoldfastError {

@@ -54,6 +54,15 @@ export class BlockTable extends WithStatements implements Blocks {
   readonly #isNeeded = this.db.prepare<[number]>('SELECT 1 FROM root_blocks WHERE block_id = ? LIMIT 1')
   readonly #isNeededBy = this.db.prepare<[number, number]>(`
     SELECT 1 FROM root_blocks WHERE root_id = ? AND block_id = ?`)
+  readonly #isOpenIn = this.db.prepare<[number, Uint8Array, number]>(`
+    SELECT 1 FROM blocks b CROSS JOIN root_blocks rb ON rb.root_id = ? AND rb.block_id = b.id
+    WHERE b.multihash = ? AND b.backend_id = ? AND rb.way IN (0, ${PRIVATE_WAY})`)
+  readonly #isBelow = this.db.prepare<[number, number, number, Uint8Array]>(`
+    SELECT 1 FROM (SELECT root_id FROM root_blocks WHERE block_id = ? LIMIT ?) first_roots
+    CROSS JOIN roots r ON r.id = first_roots.root_id
+    WHERE r.state = 'complete' AND r.owner IN (0, ?) AND ${IS_COMPARED} AND EXISTS (
+      SELECT 1 FROM blocks b CROSS JOIN root_blocks rb ON rb.block_id = b.id AND rb.root_id = r.id WHERE b.multihash = ?)
+    LIMIT 1`)
   readonly #neededBy = this.db.prepare<[number, number], { blockId: number }>(`
     SELECT block_id AS blockId FROM root_blocks WHERE root_id = ? LIMIT ?`)
   readonly #neededAfter = this.db.prepare<[number, number, number], StoredBlock>(`
@@ -145,6 +154,16 @@ export class BlockTable extends WithStatements implements Blocks {
   /** Ignores the states of the root and of the block. */
   isNeededBy(rootId: number, blockId: number): boolean {
     return this.#isNeededBy.get(rootId, blockId) !== undefined
+  }
+
+  /** Returns whether a root needs a block of its backend, by a way without a takedown. */
+  isOpenIn(rootId: number, backendId: number, multihash: Uint8Array): boolean {
+    return this.#isOpenIn.get(rootId, multihash, backendId) !== undefined
+  }
+
+  /** Returns whether a root of the possessor needs both blocks. Compares a bounded number of roots. */
+  isBelow(upper: Uint8Array, multihash: Uint8Array, { owner }: Possessor): boolean {
+    return this.idsOf(upper).some(id => this.#isBelow.get(id, ROOTS_LOOKED_AT, owner, multihash) !== undefined)
   }
 
   neededBy(rootId: number, limit: number): number[] {

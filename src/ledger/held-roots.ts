@@ -88,6 +88,23 @@ export class HeldRoots {
     return [...new Set([rootId, ...own, ...others])].slice(0, limit)
   }
 
+  /**
+   * Returns whether the root of a place needs a block, by a way without a takedown. Other blocks need a look-up of their
+   * own, because the bytes of a file are a directory by a CID of another codec. Returns null for an external backend, of
+   * which the ledger may know only the roots.
+   */
+  needs({ rootId, backendId }: Pick<HeldPlace, 'rootId' | 'backendId'>, multihash: Uint8Array): boolean | null {
+    return this.#external.has(backendId) ? null : this.#blocks.isOpenIn(rootId, backendId, multihash)
+  }
+
+  /** Returns whether a possessor may use a block by itself, or as one that a root needs beside an upper block. */
+  isBelow(upper: Uint8Array, multihash: Uint8Array, by: Possessor): boolean {
+    if (this.#blocks.isBelow(upper, multihash, by) || this.locate(multihash, by) !== null) return true
+    // Unlike the others, this look-up finds a public root behind any number of others.
+    const place = this.open(multihash, by.now)
+    return place !== null && typeof place !== 'number'
+  }
+
   /** Returns null if the block is not durable. */
   sizeOf(backendId: number, multihash: Uint8Array): number | null {
     const found = this.#blocks.find(backendId, multihash)

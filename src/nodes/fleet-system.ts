@@ -36,7 +36,7 @@ export interface FleetParts {
     ClusterRegistry,
     'nodeOf' | 'nodesOf' | 'mayReceive' | 'defaultCluster' | 'backends' | 'readerOf' | 'absent'
   >
-  live: Pick<LiveContent, 'lease'>
+  live: Pick<LiveContent, 'lease' | 'isBelow'>
   /** Returns the peers of a cluster that this node keeps. Null as in {@link FleetMember.peersOf}. */
   peersOf: (clusterId: string, dag: DagIdentity) => Promise<BackendStatus['allocations'] | null>
   /** Gives a record of this node another owner, for another node. */

@@ -12,6 +12,7 @@ import { HoldfastError } from '../../src/domain/errors.ts'
 import { silentLogger } from '../../src/domain/logger.ts'
 import { createGateway } from '../../src/gateway/gateway.ts'
 import { dagKey, identityOf } from '../../src/ipld/cid.ts'
+import { HeldRoots } from '../../src/ledger/held-roots.ts'
 import { Possessor, PUBLIC } from '../../src/ledger/possessor.ts'
 import { directClient } from '../gateway/client.ts'
 import { type Block, type Dag, directoryOf, leaf, randomFile } from '../pins/fetches/support/dags.ts'
@@ -48,7 +49,8 @@ interface World extends ContentParts {
 
 function withElsewhere(run: (world: World) => Promise<void>, isReadable = true): Promise<void> {
   return withContentParts(async parts => {
-    const { ledger, store, held, leases, clock } = parts
+    const { ledger, store, roots, blocks, leases, clock } = parts
+    const held = new HeldRoots(roots, blocks, new Set([ELSEWHERE]))
     const elsewhere = new ExternalBlocks()
     const home: StagingBackend = new EmbeddedBackend(store, ledger, held, clock)
     const away: LedgerBackend = {
@@ -78,7 +80,7 @@ function withElsewhere(run: (world: World) => Promise<void>, isReadable = true):
         dag: { ...identityOf(root), ...sizes },
       })
     }
-    await run({ ...parts, elsewhere, registry, content, hold })
+    await run({ ...parts, held, elsewhere, registry, content, hold })
   })
 }
 

@@ -1,34 +1,10 @@
-import { once } from 'node:events'
-import type { AddressInfo } from 'node:net'
 import { describe, expect, test } from 'vitest'
 import { HoldfastClient } from '../../adapters/client/index.ts'
-import { createServer } from '../../adapters/node-http/index.ts'
-import type { Engine } from '../../src/index.ts'
 import { collect } from '../support/bytes.ts'
 import { withEngine } from '../support/test-engine.ts'
 import { keep } from './kept-content.ts'
 import { CANARY } from './matrix.ts'
-
-/** Runs with the URLs of the API's port and of the gateway's own port. */
-async function withPorts(engine: Engine, run: (api: string, gateway: string) => Promise<void>): Promise<void> {
-  const made = [
-    createServer({ api: engine.api, gateway: engine.gateway }),
-    createServer({ api: engine.ownGateway, gateway: engine.ownGateway }),
-  ]
-  const urls: string[] = []
-  for (const server of made) {
-    await once(server.listen(0, '127.0.0.1'), 'listening')
-    urls.push(`http://127.0.0.1:${(server.address() as AddressInfo).port}`)
-  }
-  try {
-    await run(urls[0] ?? '', urls[1] ?? '')
-  } finally {
-    for (const server of made) {
-      server.closeAllConnections()
-      server.close()
-    }
-  }
-}
+import { withPorts } from './ports.ts'
 
 describe('a key with files:read', () => {
   test('may be sent by a page of another origin', async () => {

@@ -58,6 +58,10 @@ class LeasedBlocks implements HeldContent {
     return this.#reads.hold(1, read, currentOwner())
   }
 
+  has(cid: CID): boolean | null {
+    return this.#leased.has(cid)
+  }
+
   sizeOf(cid: CID): number | null {
     return this.#leased.sizeOf(cid)
   }

@@ -6,7 +6,7 @@ import type { Loaded, NodeCache } from '../../content/unixfs/node-cache.ts'
 import type { AnswerMeans } from '../../content/unixfs/streamed-block.ts'
 import type { Clock } from '../../domain/clock.ts'
 import { HoldfastError, isHoldfastError } from '../../domain/errors.ts'
-import { HASH } from '../../ipld/cid.ts'
+import { dagKey, HASH } from '../../ipld/cid.ts'
 import type { AdmissionRules } from '../policy/admission.ts'
 import type { PaidContent } from '../policy/egress-cap.ts'
 
@@ -23,6 +23,8 @@ export interface HeldContent {
    * @throws HoldfastError `NOT_FOUND`, `CID_NOT_FOUND`, `BLOCK_DAMAGED`, `UNAVAILABLE`
    */
   get(cid: CID): Promise<Uint8Array>
+  /** Returns whether the root needs a block. Absent, or null, if only another node or system knows, which checks it. */
+  has?(cid: CID): boolean | null
   /** Returns the size in bytes, or null if the size is unknown before a read. */
   sizeOf(cid: CID): number | null
   /** Releases the blocks. A second call does nothing. */
@@ -50,6 +52,8 @@ export interface ContentOrigin {
 export interface RequestBlockParts {
   /** Asked in this order. */
   origins: readonly ContentOrigin[]
+  /** Number of the account that reads; {@link PUBLIC} for a stranger. */
+  owner: number
   clock: Clock
   rules: AdmissionRules
   spareReads: SpareReads
@@ -149,8 +153,11 @@ export class RequestBlocks implements BlockReader {
    */
   async load(cid: CID): Promise<Loaded> {
     const held = await this.#heldFor(cid)
-    const { nodes, foreignNodes } = this.#parts
-    const loaded = await (foreign.has(held) ? foreignNodes : nodes).load(cid, asked => held.get(asked))
+    const { nodes, foreignNodes, owner } = this.#parts
+    // Unless the root is known to need the node, only the same reader gets it again, below the same root.
+    const isOfRoot = foreign.has(held) || held.has?.(cid) === true
+    const group = isOfRoot ? '' : `${this.#revision} ${owner} ${dagKey(this.root)} `
+    const loaded = await (foreign.has(held) ? foreignNodes : nodes).load(cid, asked => held.get(asked), group)
     this.checkRefusal()
     return loaded
   }

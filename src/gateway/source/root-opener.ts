@@ -11,6 +11,7 @@ import type { Clock } from '../../domain/clock.ts'
 import { HoldfastError, isHoldfastError } from '../../domain/errors.ts'
 import type { ApiRequest } from '../../http/api-messages.ts'
 import { checkNew } from '../../ipld/cid.ts'
+import { PUBLIC } from '../../ledger/possessor.ts'
 import type { BlockFetcher } from '../../network/block-fetcher.ts'
 import type { ContentPath } from '../http/content-path.ts'
 import type { Admission, AdmissionRules } from '../policy/admission.ts'
@@ -82,7 +83,7 @@ export class RootOpener {
     rules.checkBlocked(path.cid, path.names)
     const onlyIfCached = /\bonly-if-cached\b/i.test(header('cache-control') ?? '')
     const origins = onlyIfCached ? this.#pinned : this.#origins
-    const blocks = await this.#openFrom(origins, path, rules, signal)
+    const blocks = await this.#openFrom(origins, path, rules, signal, PUBLIC)
     if (blocks !== null) return blocks
     if (!onlyIfCached) throw await this.#missing(path)
     throw new HoldfastError('PRECONDITION_FAILED', `${path.root} is not pinned on this node`)
@@ -100,7 +101,7 @@ export class RootOpener {
     const rules = await this.#parts.admission.rules()
     rules.checkBlocked(path.cid, path.names)
     const own = this.#pinned.map(origin => origin.withOwn?.(owner) ?? origin)
-    const blocks = await this.#openFrom(own, path, rules, signal)
+    const blocks = await this.#openFrom(own, path, rules, signal, owner)
     if (blocks !== null) return blocks
     throw await this.#missing(path)
   }
@@ -151,11 +152,12 @@ export class RootOpener {
     { cid }: ContentRoot,
     rules: AdmissionRules,
     signal: AbortSignal,
+    owner: number,
   ): Promise<RequestBlocks | null> {
     const { clock, limits, memory } = this.#parts
     const caches = { nodes: this.#nodes, foreignNodes: this.#foreignNodes }
     const shared = { spareReads: this.#spareReads, ...caches, memory, open: this.#open }
-    return RequestBlocks.open(cid, { ...shared, origins, clock, rules, signal, limits })
+    return RequestBlocks.open(cid, { ...shared, origins, owner, clock, rules, signal, limits })
   }
 
   async #missing({ cid, root }: ContentRoot): Promise<HoldfastError> {

@@ -3,6 +3,7 @@ import { pseudoRandom } from '../../support/bytes.ts'
 import { withFleet } from '../../support/fleet.ts'
 import { needsPostgres, type SharedPostgres, sharedPostgres } from '../../support/postgres-server.ts'
 import { checkAdoption } from '../../visibility/adoption.ts'
+import { disguise, whatLeads } from '../../visibility/codecs.ts'
 import { askersOf, keep } from '../../visibility/kept-content.ts'
 import { type Asker, ask, CANARY, differences, type Port } from '../../visibility/matrix.ts'
 import { API_SURFACES, HOST, SURFACES } from '../../visibility/surfaces.ts'
@@ -91,6 +92,26 @@ describe('private content of a fleet', needsPostgres, () => {
       },
       { gateway: { host: HOST } },
     )
+  })
+
+  test('is reached by no bytes of a block, on any node', { timeout: 240_000 }, async () => {
+    await withFleet(await server.migrated(), async ({ a, b, account }) => {
+      const { id: stranger } = await a.engine.accounts.create({ email: 'two@example.org', plan: 'unlimited' })
+      const who = { account, stranger, cluster: 'first' }
+      const hidden = await disguise(a.engine, who, 'private')
+      const open = await disguise(a.engine, who, 'public')
+      for (const { url } of [a, b]) {
+        expect((await whatLeads(url, hidden)).filter(([, leads]) => leads)).toEqual([])
+        expect((await whatLeads(url, open)).filter(([, leads]) => !leads)).toEqual([])
+      }
+      const pin = (cid: string) =>
+        b.engine.pins.pin({ account: stranger, cid, cluster: 'second' }).then(
+          ({ record }) => record.status,
+          (error: { code?: string }) => error.code,
+        )
+      for (const cid of [hidden.directory, hidden.file]) expect([cid, await pin(cid)]).toEqual([cid, 'CID_NOT_FOUND'])
+      for (const cid of [open.directory, open.file]) expect([cid, await pin(cid)]).toEqual([cid, 'pinned'])
+    })
   })
 
   test('is read by its account on every node', { timeout: 240_000 }, async () => {

@@ -264,7 +264,7 @@ describe('copies in a fleet', needsPostgres, () => {
       )
       const clock = new ManualClock()
       const found = await new PostgresPlaces(db()).find(DAG.multihash, new Possessor(PUBLIC, clock))
-      const place = { liveUntil: null, isRoot: true, owner: 0 }
+      const place = { liveUntil: null, isRoot: true, owner: 0, codec: DAG.codec }
       expect(found).toEqual([
         { ...place, node: 0 },
         { ...place, node: NODES.indexOf(node) },
