@@ -657,4 +657,11 @@ export const visibilityPromises: readonly KeptPromise[] = [
     replace: "WHERE r.state = 'complete' AND r.owner >= ? AND",
     test: bytesInFleet,
   },
+  {
+    promise: 'a root gives nothing below a takedown to bytes beside it',
+    file: 'src/ledger/block-table.ts',
+    find: ' AND b.backend_id = ? AND rb.way IN (0, ${PRIVATE_WAY})`',
+    replace: ' AND b.backend_id = ?`',
+    test: { file: 'test/visibility/codecs.test.ts', name: 'bytes beside a takedown lead to nothing' },
+  },
 ]
