@@ -625,8 +625,8 @@ export const visibilityPromises: readonly KeptPromise[] = [
   {
     promise: 'decoded nodes of others are not taken for those of a root that does not need them',
     file: 'src/gateway/source/request-blocks.ts',
-    find: "const group = isOfRoot ? '' : ",
-    replace: "const group = isOfRoot || owner >= 0 ? '' : ",
+    find: 'const group = isOfRoot === false ? null : kept',
+    replace: "const group = isOfRoot === false ? '' : kept",
     test: bytesOfBlock,
   },
   {
@@ -663,5 +663,12 @@ export const visibilityPromises: readonly KeptPromise[] = [
     find: ' AND b.backend_id = ? AND rb.way IN (0, ${PRIVATE_WAY})`',
     replace: ' AND b.backend_id = ?`',
     test: { file: 'test/visibility/codecs.test.ts', name: 'bytes beside a takedown lead to nothing' },
+  },
+  {
+    promise: 'a root on another system gives only what it needs, if the ledger knows its blocks',
+    file: 'src/ledger/held-roots.ts',
+    find: 'if (this.#external.has(backendId) && !this.#blocks.isOpenIn(rootId, backendId, upper)) return null',
+    replace: 'if (this.#external.has(backendId)) return null',
+    test: { file: 'test/visibility/codecs.test.ts', name: 'bytes in a cluster on another system' },
   },
 ]

@@ -92,7 +92,7 @@ export class LiveContent {
       const has = (block: CID): boolean | null => {
         const { multihash } = block
         if (multihash.code === HASH.identity || isSame(multihash, cid.multihash)) return true
-        return this.#held.needs(located, multihash.bytes)
+        return this.#held.needs(located, cid.multihash.bytes, multihash.bytes)
       }
       const read: BlockSource['read'] = (block, options) =>
         has(block) === false ? this.#readApart(block, owner, options) : source.read(block, options)

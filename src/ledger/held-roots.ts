@@ -90,11 +90,16 @@ export class HeldRoots {
 
   /**
    * Returns whether the root of a place needs a block, by a way without a takedown. Other blocks need a look-up of their
-   * own, because the bytes of a file are a directory by a CID of another codec. Returns null for an external backend, of
-   * which the ledger may know only the roots.
+   * own, because the bytes of a file are a directory by a CID of another codec. Returns null for an external backend if
+   * the ledger knows the root only, and not the block that led to it.
    */
-  needs({ rootId, backendId }: Pick<HeldPlace, 'rootId' | 'backendId'>, multihash: Uint8Array): boolean | null {
-    return this.#external.has(backendId) ? null : this.#blocks.isOpenIn(rootId, backendId, multihash)
+  needs(
+    { rootId, backendId }: Pick<HeldPlace, 'rootId' | 'backendId'>,
+    upper: Uint8Array,
+    multihash: Uint8Array,
+  ): boolean | null {
+    if (this.#external.has(backendId) && !this.#blocks.isOpenIn(rootId, backendId, upper)) return null
+    return this.#blocks.isOpenIn(rootId, backendId, multihash)
   }
 
   /** Returns whether a possessor may use a block by itself, or as one that a root needs beside an upper block. */

@@ -1,6 +1,8 @@
 import { CID } from 'multiformats/cid'
 import { expect, test } from 'vitest'
-import { directoryOf, leaf } from '../pins/fetches/support/dags.ts'
+import { settled } from '../../src/testing/index.ts'
+import { MemoryCluster } from '../clusters/memory-cluster.ts'
+import { type Dag, directoryOf, leaf } from '../pins/fetches/support/dags.ts'
 import { withEngine } from '../support/test-engine.ts'
 import { disguise, whatLeads } from './codecs.ts'
 import { withPorts } from './ports.ts'
@@ -50,4 +52,31 @@ test('bytes beside a takedown lead to nothing below it', async () => {
       expect(await statusOf(`${beside.root}/in.txt`)).toBe(410)
     })
   })
+})
+
+test('bytes in a cluster on another system lead to nothing else', async () => {
+  const clusters = [{ id: 'away', label: '', region: '', country: null, gateways: [] }]
+  const away = new MemoryCluster()
+  await withEngine(
+    async ({ engine, account }) => {
+      const upload = async (content: Uint8Array): Promise<Dag> => {
+        const { record } = await engine.pins.upload(content, { account })
+        await settled([engine])
+        return { root: CID.parse(record.cid), blocks: [], size: content.length }
+      }
+      const kept = await upload(Buffer.from('kept'))
+      const removed = await upload(Buffer.from('removed'))
+      const bytes = directoryOf({ kept, removed })
+      await upload(bytes.blocks[0]?.bytes ?? new Uint8Array())
+      // The system keeps what it has, as Kubo does until it collects its garbage.
+      away.unpin = async () => undefined
+      await withPorts(engine, async (_, gateway) => {
+        const statusOf = async (name: string) => (await fetch(`${gateway}/ipfs/${bytes.root}/${name}`)).status
+        expect([await statusOf('kept'), await statusOf('removed')]).toEqual([200, 200])
+        await engine.pins.remove(String(removed.root), { account })
+        expect([await statusOf('kept'), await statusOf('removed')]).toEqual([200, 404])
+      })
+    },
+    { clusters, defaultCluster: 'away', backends: { away } },
+  )
 })

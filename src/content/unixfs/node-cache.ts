@@ -41,11 +41,11 @@ export class NodeCache {
   /**
    * Returns a block and its node, cached or from `read`. The caller must have checked that the block may be served.
    *
-   * @param group nodes of another group are not returned
+   * @param group nodes of another group are not returned; null for a node that is not cached
    * @throws the errors of `read`; HoldfastError `INVALID_CID` if the block does not match its codec
    */
-  async load(cid: CID, read: (cid: CID) => Promise<Uint8Array>, group = ''): Promise<Loaded> {
-    const isCached = cid.code === CODEC.dagPb || cid.code === CODEC.raw
+  async load(cid: CID, read: (cid: CID) => Promise<Uint8Array>, group: string | null = ''): Promise<Loaded> {
+    const isCached = group !== null && (cid.code === CODEC.dagPb || cid.code === CODEC.raw)
     const key = isCached ? group + dagKey(cid) : ''
     const known = isCached ? this.#nodes.get(key) : undefined
     if (known !== undefined) {

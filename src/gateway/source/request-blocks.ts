@@ -154,9 +154,10 @@ export class RequestBlocks implements BlockReader {
   async load(cid: CID): Promise<Loaded> {
     const held = await this.#heldFor(cid)
     const { nodes, foreignNodes, owner } = this.#parts
-    // Unless the root is known to need the node, only the same reader gets it again, below the same root.
-    const isOfRoot = foreign.has(held) || held.has?.(cid) === true
-    const group = isOfRoot ? '' : `${this.#revision} ${owner} ${dagKey(this.root)} `
+    const isOfRoot = foreign.has(held) || (held.has?.(cid) ?? null)
+    // If only another node knows the blocks of the root, nodes are kept for one reader and one root.
+    const kept = isOfRoot ? '' : `${this.#revision} ${owner} ${dagKey(this.root)} `
+    const group = isOfRoot === false ? null : kept
     const loaded = await (foreign.has(held) ? foreignNodes : nodes).load(cid, asked => held.get(asked), group)
     this.checkRefusal()
     return loaded
