@@ -14,6 +14,13 @@ export const commandPromises: readonly KeptPromise[] = [
     test: { file: 'test/adapters/cli/content.test.ts', name: 'without the scope cluster:read' },
   },
   {
+    promise: 'a command makes content public in an account whose default is private',
+    file: 'adapters/cli/private-content.ts',
+    find: "if (flags.public) return 'public'",
+    replace: '',
+    test: { file: 'test/adapters/cli/content.test.ts', name: 'content is public if asked for' },
+  },
+  {
     promise: 'flags of other programs work',
     file: 'adapters/cli/habits.ts',
     find: 'before.flatMap(letters).flatMap(flag => ours(flag))',

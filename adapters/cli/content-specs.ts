@@ -6,6 +6,7 @@ const PLACE_FLAGS = {
   cluster: { value: 'ID', about: "cluster (default: the account's)" },
   timelock: { value: 'TIME', about: 'expiry, such as 7d, 12h or 2030-12-31T23:59:59Z (default: never)' },
   private: { about: "only the account may read the content (default: as the account's settings say)" },
+  public: { about: 'anyone with the CID may read the content, whatever the settings say' },
 } as const satisfies FlagTable
 const ONE_CID = { usage: 'CID', what: 'a CID', min: 1, max: 1 } as const
 const PLACE = { usage: 'CID[/PATH]|URL', what: 'a CID, CID/PATH or URL', min: 1, max: 1 } as const

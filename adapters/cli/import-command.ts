@@ -10,7 +10,7 @@ import { type ExportSection, readExport, restoreExport } from './import-export.t
 import { fileSource, type LocalFile, unreadable } from './local-files.ts'
 import { print, printJson } from './output.ts'
 import { countOf, printable } from './printed-text.ts'
-import { privateOf } from './private-content.ts'
+import { flaggedVisibility } from './private-content.ts'
 import { ProgressBar } from './progress-bar.ts'
 
 /** Runs `import`. Prints the result of each root, or of each record if the CAR is an export. */
@@ -18,12 +18,13 @@ export const importCar = apiCommand<GivenTo<'import'>>(async ({ client, flags, w
   const car = await findFile(path)
   const sections = await readExport(car)
   if (sections !== null) {
-    if (flags.name !== undefined || flags.timelock !== undefined || flags['allow-partial'] || flags.private) {
+    const { name, timelock } = flags
+    if (name !== undefined || timelock !== undefined || flags['allow-partial'] || flags.private || flags.public) {
       throw usageError('an export has its own names, timelocks and visibilities: use only --cluster')
     }
     return restore(client, car, sections, { cluster: flags.cluster, json })
   }
-  const visibility = await privateOf(client, flags.private)
+  const visibility = await flaggedVisibility(client, flags)
   const bar = new ProgressBar(printable(car.path), car.size)
   let answer: Car
   try {

@@ -4,7 +4,7 @@ import type { HoldfastClient, PinState, SizedSource } from '../client/index.ts'
 import { type ExportedRecord, exportHeader, readEntry } from './export-file.ts'
 import { describeError } from './failure.ts'
 import { type LocalFile, shownPath } from './local-files.ts'
-import { privateOf } from './private-content.ts'
+import { visibilityOf } from './private-content.ts'
 import { timeNow } from './real-time.ts'
 
 /** A record of an export, and the byte range of its blocks in the file. The range is null if no blocks follow. */
@@ -65,10 +65,8 @@ export async function* restoreExport(
   sections: readonly ExportSection[],
   cluster: string | undefined,
 ): AsyncGenerator<RestoredRecord, void> {
-  await privateOf(
-    client,
-    sections.some(({ record }) => record.visibility === 'private'),
-  )
+  const hasPrivate = sections.some(({ record }) => record.visibility === 'private')
+  await visibilityOf(client, hasPrivate ? 'private' : undefined)
   for (const { record, content } of sections) {
     const { cid, expiresAt, meta = {} } = record
     if (expiresAt !== null && Date.parse(expiresAt) <= timeNow()) {

@@ -3,14 +3,14 @@ import type { GivenTo } from './all-commands.ts'
 import { apiCommand } from './api-command.ts'
 import { givenCid, timelockOf } from './content-words.ts'
 import { print, printJson } from './output.ts'
-import { privateOf } from './private-content.ts'
+import { flaggedVisibility } from './private-content.ts'
 import { ProgressBar } from './progress-bar.ts'
 
 export const pin = apiCommand<GivenTo<'pin'>>(async ({ client, flags, words: [word = ''], json }) => {
   const origins = flags.origin.length === 0 ? undefined : flags.origin
   const { name, cluster } = flags
   const timelock = timelockOf(flags.timelock)
-  const visibility = await privateOf(client, flags.private)
+  const visibility = await flaggedVisibility(client, flags)
   let answer: Pin | Status = await client.pins.add(givenCid(word), { name, cluster, timelock, visibility, origins })
   if (flags.wait) answer = await untilPinned(client, answer)
   if (json) printJson(answer)

@@ -1,9 +1,19 @@
 import { HoldfastError } from '../../src/domain/errors.ts'
 import type { HoldfastClient, Upload } from '../client/index.ts'
+import { usageError } from './arguments.ts'
 
-/** Returns the visibility of the flag `--private`. Throws the error of {@link visibilityOf}. */
-export function privateOf(client: HoldfastClient, isPrivate: boolean): Promise<Upload['visibility'] | undefined> {
-  return visibilityOf(client, isPrivate ? 'private' : undefined)
+/**
+ * Returns the visibility of the flags `--private` and `--public`, or undefined for the account's default. Throws the
+ * error of {@link visibilityOf}, and a usage error if both flags are given.
+ */
+export async function flaggedVisibility(
+  client: HoldfastClient,
+  flags: { private: boolean; public: boolean },
+): Promise<Upload['visibility'] | undefined> {
+  if (flags.private && flags.public) throw usageError('use only one of --private and --public')
+  // A server of an earlier version makes all content public, so it needs no check.
+  if (flags.public) return 'public'
+  return visibilityOf(client, flags.private ? 'private' : undefined)
 }
 
 /**

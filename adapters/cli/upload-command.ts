@@ -9,7 +9,7 @@ import { fileSource, type LeftOut, type LocalContent, readLocalContent } from '.
 import { metaFlag } from './meta-flag.ts'
 import { print, printJson, terminalColumns } from './output.ts'
 import { countOf, printable } from './printed-text.ts'
-import { privateOf } from './private-content.ts'
+import { flaggedVisibility } from './private-content.ts'
 import { ProgressBar } from './progress-bar.ts'
 
 /** Path that stands for standard input. A file of this name is `./-`. */
@@ -63,7 +63,7 @@ async function uploadContent(
   const total = local === null ? null : local.files.reduce((sum, { size }) => sum + size, 0)
   const bar = new ProgressBar(printable(called), total)
   const timelock = timelockOf(flags.timelock)
-  const visibility = await privateOf(client, flags.private)
+  const visibility = await flaggedVisibility(client, flags)
   const options = {
     name: called,
     cluster: flags.cluster,

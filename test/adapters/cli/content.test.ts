@@ -80,6 +80,26 @@ test('a private upload has no link, and is read with get', async () => {
   expect((await run('upload', '--private', file)).stdout).toBe(`${cid}  ${file}\n`)
 })
 
+test('content is public if asked for, in an account whose default is private', async () => {
+  const file = join(await makeFiles('shown', { 'a.txt': 'for everybody' }), 'a.txt')
+  const hidden = join(await makeFiles('hidden', { 'a.txt': 'for its account by default' }), 'a.txt')
+  const car = join(directory.path, 'shown.car')
+  const client = new HoldfastClient({ base: `${served.url}/api/v3`, key: served.key })
+  await client.account.update({ defaultVisibility: 'private' })
+  try {
+    expect(await json('upload', hidden)).toMatchObject([{ visibility: 'private' }])
+    const [{ cid = '' } = {}] = await json('upload', '--public', file)
+    expect((await fetch(`${served.url}/ipfs/${cid}`)).status).toBe(200)
+    expect(await json('pin', '--public', cid, '--name', 'pinned anew')).toMatchObject([{ visibility: 'public' }])
+    await writeFile(car, await (await fetch(`${served.url}/ipfs/${cid}?format=car`)).bytes())
+    expect((await run('import', '--public', car, '--name', 'imported anew')).code).toBe(0)
+    expect(await json('ls', '--only', 'public', '--name', 'imported anew')).toMatchObject([{ cid }])
+    expect(await run('upload', '--public', '--private', file)).toMatchObject({ code: 2 })
+  } finally {
+    await client.account.update({ defaultVisibility: 'public' })
+  }
+})
+
 test('get and cat read a private folder with its account’s key only', async () => {
   const files = { 'a b.txt': 'for its account', 'deep/big.bin': pseudoRandom(1_500_000, 'private') }
   const folder = await makeFiles('own', files)
