@@ -7,6 +7,20 @@ const completion = 'test/adapters/cli/completion.test.ts'
 /** Promises about completions and checks of the command line. */
 export const commandPromises: readonly KeptPromise[] = [
   {
+    promise: 'an empty value of a flag is not taken for its default or for everything',
+    file: 'adapters/cli/arguments.ts',
+    find: 'if (isEmpty && !mayBeEmpty) throw',
+    replace: 'if (isEmpty && mayBeEmpty) throw',
+    test: { file: 'test/adapters/cli/empty-values.test.ts', name: 'is refused for the flag of' },
+  },
+  {
+    promise: 'an empty path does not publish the working directory',
+    file: 'adapters/cli/arguments.ts',
+    find: "if (positionals.includes('')) throw",
+    replace: 'if (positionals.length > 1e6) throw',
+    test: { file: 'test/adapters/cli/empty-values.test.ts', name: 'is refused as an argument of' },
+  },
+  {
     promise: 'the answer to an upload has a link, for which no scope is needed',
     file: 'src/contract/record-fields.ts',
     find: '{ url: clusters.urlOf(record) }',

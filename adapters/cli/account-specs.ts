@@ -15,7 +15,7 @@ JSON.`,
     flags: {
       email: { value: 'EMAIL', about: 'email of the account', required: true },
       plan: NEW_PLAN,
-      name: { value: 'NAME', about: 'display name' },
+      name: { value: 'NAME', mayBeEmpty: true, about: 'display name' },
       ...TERMINAL_JSON,
       ...DIRECTORY_FLAGS,
     },

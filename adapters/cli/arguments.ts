@@ -41,18 +41,24 @@ export function readArguments(
   const extra = positionals[words.max]
   if (extra !== undefined) throw grammarError(`unexpected argument ${extra}`)
   if (positionals.length < words.min) throw grammarError(`${words.what} is needed`)
+  // An empty path would be the working directory. It usually comes from a variable that is not set.
+  if (positionals.includes('')) throw grammarError('an argument is empty (is a variable not set?)')
   const flags = entries.map(([name, flag]) => [name, readFlag(values, name, flag)] as const)
   return { flags: Object.fromEntries(flags.filter(([, value]) => value !== undefined)), words: positionals }
 }
 
-function readFlag(values: Values, name: string, { value, least, many, required, alias = name }: Flag): Values[string] {
+function readFlag(values: Values, name: string, flag: Flag): Values[string] {
+  const { value, least, many, required, mayBeEmpty, alias = name } = flag
   if (value === undefined) {
     if (required && values[name] !== true) throw missingFlag(name)
     return values[name] === true
   }
   if (many) return values[name] ?? []
   const given = values[alias] ?? values[name]
-  if (required && (typeof given !== 'string' || given.trim() === '')) throw missingFlag(name)
+  const isEmpty = typeof given === 'string' && given.trim() === ''
+  if (required && (given === undefined || isEmpty)) throw missingFlag(name)
+  // Without this, the variable of `--host "$ADDRESS"` that is not set would mean all addresses.
+  if (isEmpty && !mayBeEmpty) throw grammarError(`--${name} needs a value`)
   return least === undefined || given === undefined ? given : wholeNumber(name, String(given), least)
 }
 

@@ -10,6 +10,8 @@ export interface Flag {
   many?: true
   /** The command fails without the flag. */
   required?: true
+  /** An empty value has a meaning, such as no name. The command fails for an empty value of any other flag. */
+  mayBeEmpty?: true
   /** Another name of the flag. */
   alias?: string
   /** Paragraph of the help before the flag. The flag begins a new block. */

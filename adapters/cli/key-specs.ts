@@ -15,7 +15,7 @@ export const KEY_COMMANDS = {
         about: 'files:read, files:write, files:delete, cluster:read, share:write (default: all but delete and share)',
       },
       name: { value: 'NAME', about: 'unique in the account (default: a random one)' },
-      label: { value: 'LABEL', about: 'free text' },
+      label: { value: 'LABEL', mayBeEmpty: true, about: 'free text' },
       'expires-in-days': { value: 'DAYS', least: 0, about: '0 for never (the default)' },
       'ip-allowlist': { value: 'A,B', about: 'addresses and networks that may use it (default: all)' },
       ...DIRECTORY_FLAGS,
