@@ -2,10 +2,53 @@ import type { KeptPromise } from './promises.ts'
 
 const options = 'test/wiring/given-options.test.ts'
 const parts = 'test/wiring/engine-parts.test.ts'
+const calls = 'test/adapters/client/options.test.ts'
 const wrongUse = 'test/adapters/client/wrong-use.test.ts'
 
 /** Promises of the client and the engine to programs that use them wrongly, or whose server misbehaves. */
 export const clientPromises: readonly KeptPromise[] = [
+  {
+    promise: 'a header of a request of the client replaces one in another case',
+    file: 'adapters/client/connection.ts',
+    find: '[name.toLowerCase(), value]',
+    replace: '[name, value]',
+    test: { file: calls, name: 'a header of a request replaces one in' },
+  },
+  {
+    promise: 'an idle time of the client may be longer than a timer',
+    file: 'adapters/client/idle-timer.ts',
+    find: 'this.#ms = Math.min(ms, LONGEST_DELAY_MS)',
+    replace: 'this.#ms = ms',
+    test: { file: calls, name: 'an idle time beyond the longest timer' },
+  },
+  {
+    promise: 'the progress of an upload of the client ends with all its bytes',
+    file: 'adapters/client/request-body.ts',
+    find: '  onProgress?.(sent + bytes)\n',
+    replace: '',
+    test: { file: calls, name: 'the progress of an upload ends with' },
+  },
+  {
+    promise: 'the client refuses a missing source',
+    file: 'adapters/client/files.ts',
+    find: 'source !== null && ',
+    replace: '',
+    test: { file: calls, name: 'an upload of a missing field is refused' },
+  },
+  {
+    promise: 'the client sends a cluster of any characters',
+    file: 'adapters/client/files.ts',
+    find: '/^[\\x21-\\x7e]+$/.test(cluster)',
+    replace: "cluster !== ''",
+    test: { file: calls, name: 'a cluster that no header can carry is' },
+  },
+  {
+    promise: 'a list of the client yields no row twice',
+    file: 'adapters/client/pins.ts',
+    find: 'if (seen.size <= MOST_SEEN) return',
+    replace: 'if (seen.size <= page.length) return',
+    test: { file: calls, name: 'a list that many uploads shift yields' },
+  },
   {
     promise: 'the client sends no text of a stream as zeros',
     file: 'adapters/client/request-body.ts',

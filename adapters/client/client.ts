@@ -32,7 +32,8 @@ export interface ClientOptions {
 /**
  * Client of the HTTP API, for Node and browsers.
  *
- * Every error is a HoldfastError. A refusal has the server's `code` and message, and the HTTP `status` in its details.
+ * Every error is a HoldfastError, except an error of a source or callback of your own, which the client passes on. A
+ * refusal has the server's `code` and message, and the HTTP `status` in its details.
  * The code `UNAVAILABLE` means that the server did not answer, or that its response broke off.
  *
  * Times in responses are ISO 8601 texts in UTC, and sizes are bytes, unless a field says otherwise.

@@ -118,11 +118,8 @@ export class Connection {
 
   #api(method: string, path: string, options: RequestOptions): Promise<Answer> {
     const { base, key } = this.settings
-    const headers = {
-      accept: 'application/json',
-      ...(key !== undefined && { authorization: `Bearer ${key}` }),
-      ...options.headers,
-    }
+    const own = { accept: 'application/json', ...(key !== undefined && { authorization: `Bearer ${key}` }) }
+    const headers = merged(own, options.headers ?? {})
     const body = options.json === undefined ? options.body : jsonBody(options.json)
     return this.#accepted(method, base + path, { ...options, headers, body })
   }
@@ -159,8 +156,14 @@ export class Connection {
     const url = new URL(address)
     for (const [name, value] of Object.entries(query)) if (value !== undefined) url.searchParams.set(name, value)
     const { fetch, headers: always } = this.settings
-    return exchange(fetch, { method, url, headers: { ...always, ...headers }, body, idleMs, signal })
+    return exchange(fetch, { method, url, headers: merged(always, headers), body, idleMs, signal })
   }
+}
+
+/** Merges headers. A later one replaces earlier ones of its name in any case, which `fetch` would join. */
+function merged(...all: readonly Readonly<Record<string, string>>[]): Record<string, string> {
+  const headers = all.flatMap(one => Object.entries(one))
+  return Object.fromEntries(headers.map(([name, value]) => [name.toLowerCase(), value]))
 }
 
 async function readText(answer: Answer): Promise<string> {

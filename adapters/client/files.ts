@@ -156,7 +156,9 @@ export class Files {
     query: Readonly<Record<string, string | undefined>> = {},
   ): Promise<Answer> {
     // With this header, a server can refuse the cluster before it reads the body.
-    const headers: Record<string, string> = cluster === undefined ? {} : { 'x-cluster': cluster }
+    // A header cannot carry other characters, so the server reads and refuses the field of the body.
+    const isHeader = cluster !== undefined && /^[\x21-\x7e]+$/.test(cluster)
+    const headers: Record<string, string> = isHeader ? { 'x-cluster': cluster } : {}
     return this.#connection.json<Answer>('POST', path, { query, headers, body, signal })
   }
 }
@@ -180,5 +182,7 @@ function textFields(options: TargetOptions): Record<string, string | undefined> 
 }
 
 function nameOf(source: UploadSource): string | undefined {
-  return typeof source === 'object' && 'name' in source && typeof source.name === 'string' ? source.name : undefined
+  return typeof source === 'object' && source !== null && 'name' in source && typeof source.name === 'string'
+    ? source.name
+    : undefined
 }

@@ -29,6 +29,9 @@ export async function waitFor(wait: Wait, ms: number, signal: AbortSignal | unde
   if (signal?.aborted === true) throw new HoldfastError('ABORTED', 'the wait was aborted', { cause: signal.reason })
 }
 
+/** A timer with a longer delay fires at once. */
+const LONGEST_DELAY_MS = 2 ** 31 - 1
+
 /** Aborts its signal after a time without progress. The timer runs only between `start` and `stop`. */
 export class IdleTimer {
   readonly #controller = new AbortController()
@@ -37,7 +40,7 @@ export class IdleTimer {
 
   /** @param ms time after which the signal aborts; 0 for never */
   constructor(ms: number) {
-    this.#ms = ms
+    this.#ms = Math.min(ms, LONGEST_DELAY_MS)
   }
 
   get signal(): AbortSignal {

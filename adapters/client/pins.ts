@@ -50,6 +50,8 @@ export interface WaitOptions {
 }
 
 const PAGE_ROWS = 100
+/** Rows to remember while a list is read, about 2 MB. Uploads between two pages shift rows back by as many. */
+const MOST_SEEN = 10_000
 const FIRST_LOOK_MS = 500
 const LATER_LOOK_MS = 5_000
 const SLOWER = 1.5
@@ -160,16 +162,17 @@ export class Pins {
   }
 
   /**
-   * Yields all pages, newest row first. Uploads during the iteration shift rows, but no row is yielded twice.
+   * Yields all pages, newest row first. Uploads during the iteration shift rows, but no row is yielded twice, unless more
+   * than 10,000 uploads arrive between two pages.
    * @example for await (const uploads of client.pins.pages({ q: 'report' })) console.log(uploads.length)
    */
   async *pages(options: ListOptions = {}): AsyncGenerator<ListedUpload[], void> {
-    let before = new Set<string>()
+    const seen = new Set<string>()
     for (let page = 1; ; page++) {
       const { uploads = [], total, pagination } = await this.page(page, options)
-      const fresh = uploads.filter(row => !before.has(identity(row)))
+      const fresh = uploads.filter(row => !seen.has(identity(row)))
       if (fresh.length > 0) yield fresh
-      before = new Set(uploads.map(identity))
+      remember(seen, uploads.map(identity))
       const limit = pagination?.limit ?? Math.max(uploads.length, 1)
       if (uploads.length === 0 || page * limit >= total) return
     }
@@ -194,6 +197,18 @@ export function listQueryOf(page: number, options: ListOptions): Record<string, 
     hasExpiration: expiring === true ? 'true' : undefined,
     ...searchFields(options),
     ...paging,
+  }
+}
+
+/** Adds the rows of a page, and forgets the rows that were seen longest ago. */
+function remember(seen: Set<string>, page: readonly string[]): void {
+  for (const row of page) {
+    seen.delete(row)
+    seen.add(row)
+  }
+  for (const row of seen) {
+    if (seen.size <= MOST_SEEN) return
+    seen.delete(row)
   }
 }
 

@@ -75,7 +75,9 @@ export async function* bodyBytes({ parts, onProgress }: RequestBody): AsyncGener
       bytes = 0
     }
   }
-  if (bytes > 0) yield joined(waiting, bytes)
+  if (bytes === 0) return
+  yield joined(waiting, bytes)
+  onProgress?.(sent + bytes)
 }
 
 /** Returns a Blob whose files a browser reads only while it sends them. */
