@@ -14,6 +14,13 @@ const states = (part: string, name: string) => ({ file: `test/adapters/console/p
 /** Promises of the console to its users. */
 export const pagePromises: readonly KeptPromise[] = [
   {
+    promise: 'a list whose last page was deleted shows the page before',
+    file: `${page}/widgets/pager.ts`,
+    find: 'if (page > last) onPage(last)',
+    replace: 'if (page < 1) onPage(last)',
+    test: { file: selection, name: 'on the last page is deleted, and the' },
+  },
+  {
     promise: 'the console shows no name whose characters are reordered',
     file: `${page}/content/folder-tree.ts`,
     find: 'const shown = visibleText(name)',

@@ -22,6 +22,19 @@ describe('a selection of pins in the console', inBrowser, () => {
     await box(page, `pin ${count}`).waitFor()
   }
 
+  test('on the last page is deleted, and the page before shows', () =>
+    signedIn(async ({ page, server }) => {
+      await fill(page, server, 28)
+      await page.getByRole('button', { name: 'Last' }).click()
+      await box(page, 'pin 3').waitFor()
+      await page.getByRole('checkbox', { name: 'Select all on this page' }).click()
+      await bar(page).getByRole('button', { name: 'Delete…' }).click()
+      await page.getByRole('button', { name: 'Delete 3 pins' }).click()
+      await changes(page).getByText('3 pins deleted').waitFor()
+      await box(page, 'pin 28').waitFor()
+      expect(await names(page)).toHaveLength(25)
+    }))
+
   test('is deleted as one job, and restored by an undo', () =>
     signedIn(async ({ page, server }) => {
       await fill(page, server, 8)
