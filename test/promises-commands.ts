@@ -7,6 +7,20 @@ const completion = 'test/adapters/cli/completion.test.ts'
 /** Promises about completions and checks of the command line. */
 export const commandPromises: readonly KeptPromise[] = [
   {
+    promise: 'a login that cannot be saved names the file',
+    file: 'adapters/cli/saved-login.ts',
+    find: '.catch(cause => {\n    throw unwritable(file, cause)\n  })\n  await writeWhole',
+    replace: '\n  await writeWhole',
+    test: { file: 'test/adapters/cli/login.test.ts', name: 'a configuration directory that cannot' },
+  },
+  {
+    promise: 'a command whose output cannot be written says so',
+    file: 'adapters/cli/command-line.ts',
+    find: "if (topic !== 'serve' || wantsHelp(rest)) endWithReader()",
+    replace: '',
+    test: { file: 'test/adapters/cli/login.test.ts', name: 'output that cannot be written is an' },
+  },
+  {
     promise: 'an empty value of a flag is not taken for its default or for everything',
     file: 'adapters/cli/arguments.ts',
     find: 'if (isEmpty && !mayBeEmpty) throw',

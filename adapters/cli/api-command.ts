@@ -1,7 +1,6 @@
 import { type ClientOptions, HoldfastClient, type JsonObject } from '../client/index.ts'
 import { type ApiSettings, readApiSettings } from './api-settings.ts'
 import type { API_FLAGS, Flags } from './command-spec.ts'
-import { endWithReader } from './output.ts'
 import type { Environment } from './settings.ts'
 
 export interface ApiAccess {
@@ -15,7 +14,6 @@ export function apiCommand<G extends { flags: Flags<typeof API_FLAGS> }>(
   work: (work: G & ApiAccess, env: Environment) => Promise<void>,
 ): (given: G, env: Environment) => Promise<void> {
   return async (given, env) => {
-    endWithReader()
     const settings = readApiSettings(given.flags, env)
     await work({ ...given, client: connect(settings), settings, json: given.flags.json }, env)
   }

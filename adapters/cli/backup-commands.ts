@@ -4,7 +4,7 @@ import type { JsonObject } from '../client/index.ts'
 import type { GivenTo } from './all-commands.ts'
 import { listOf, numberOf, textOf } from './api-command.ts'
 import { usageError } from './arguments.ts'
-import { endWithReader, print, printJson } from './output.ts'
+import { print, printJson } from './output.ts'
 import { followed, ownerCommand } from './owner-node.ts'
 import { countOf, formatBytes, printable } from './printed-text.ts'
 import { ProgressBar } from './progress-bar.ts'
@@ -55,7 +55,6 @@ function backupLines(outcome: JsonObject): string[] {
 
 /** Runs `backup check`. Fails if the backup is incomplete. */
 export async function checkBackupCommand(given: GivenTo<'backup check'>, env: Environment): Promise<void> {
-  endWithReader()
   const [backup = ''] = given.words
   const isRepaired = given.flags.repair
   if (!isRepaired && given.flags['data-dir'] !== undefined) throw usageError('--data-dir requires --repair')
@@ -104,7 +103,6 @@ export async function compact(given: GivenTo<'compact'>, env: Environment): Prom
 }
 
 export async function restore(given: GivenTo<'restore'>, _env: Environment): Promise<void> {
-  endWithReader()
   const [backup = ''] = given.words
   const dataDir = given.flags['data-dir']
   const bar = new ProgressBar('restoring', null)

@@ -7,7 +7,7 @@ import { COMMANDS, type Command } from './commands.ts'
 import { describeError, isRefusal } from './failure.ts'
 import { inOurWords, withOurFlags } from './habits.ts'
 import { helpOf } from './help.ts'
-import { print } from './output.ts'
+import { endWithReader, print } from './output.ts'
 import type { Environment } from './settings.ts'
 
 const VERSION_WORDS = ['--version', 'version', '-v', '-V']
@@ -25,6 +25,8 @@ export async function runCommandLine(args: readonly string[], env: Environment):
     }
     const { topic, rest } = findTopic(args.length === 0 ? ['--help'] : args)
     if (topic !== '') help = `holdfast ${topic} --help`
+    // A server goes on without a reader of its output.
+    if (topic !== 'serve' || wantsHelp(rest)) endWithReader()
     if (wantsHelp(rest)) print(helpOf(topic))
     else if (isCommand(topic)) await runCommand(topic, withOurFlags(topic, rest), env)
     else throw unknownCommand(topic, rest, help)

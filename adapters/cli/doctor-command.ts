@@ -7,7 +7,7 @@ import { checkFreePorts, checkGatewayPort, checkNetworkPorts } from './doctor-po
 import { askOwner, checkRunning, runningVersion } from './doctor-server.ts'
 import { checkSignIn } from './doctor-sign-in.ts'
 import { checkStart } from './doctor-start.ts'
-import { endWithReader, print, printJson } from './output.ts'
+import { print, printJson } from './output.ts'
 import { countOf, formatBytes, formatTable } from './printed-text.ts'
 import { timeNow } from './real-time.ts'
 import { serverAdapters } from './server-adapters.ts'
@@ -15,7 +15,6 @@ import { type Environment, LEAST_MEMORY_BYTES, readServerSettings, type ServerSe
 
 /** Checks the configuration, the machine and the running server, and changes nothing. */
 export async function doctor(given: GivenTo<'doctor'>, env: Environment): Promise<void> {
-  endWithReader()
   const findings = await examine(given, env)
   if (given.flags.json) for (const finding of findings) printJson(finding)
   else print(formatTable(findings.map(rowOf)))

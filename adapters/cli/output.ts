@@ -13,12 +13,15 @@ export function printJson(value: unknown): void {
   print(JSON.stringify(value))
 }
 
-/** Exits when the reader of standard output closes the pipe, as `| head` does. */
+/** Exits when the reader of standard output closes the pipe, as `| head` does, and fails if a file cannot be written. */
 export function endWithReader(): void {
-  process.stdout.on('error', (error: NodeJS.ErrnoException) => {
-    if (error.code === 'EPIPE') process.exit(0)
-    throw error
-  })
+  if (!process.stdout.listeners('error').includes(end)) process.stdout.on('error', end)
+}
+
+function end({ code, message }: NodeJS.ErrnoException): never {
+  if (code === 'EPIPE') process.exit(0)
+  console.error(`holdfast: cannot write to standard output: ${message}`)
+  process.exit(1)
 }
 
 export function isoTime(instant: number | null): string | null {

@@ -6,7 +6,6 @@ import { connect, listOf, numberOf } from './api-command.ts'
 import { ownerBase, readApiSettings } from './api-settings.ts'
 import { usageError } from './arguments.ts'
 import type { Flags, OWNER_FLAGS } from './command-spec.ts'
-import { endWithReader } from './output.ts'
 import { patientFetch } from './patient-fetch.ts'
 import { serverAdapters } from './server-adapters.ts'
 import { type DirectoryFlags, type Environment, readDirectorySettings } from './settings.ts'
@@ -24,7 +23,6 @@ export function ownerCommand<G extends { flags: Flags<typeof OWNER_FLAGS> }>(
   work: (work: G & OwnerAccess) => Promise<void>,
 ): (given: G, env: Environment) => Promise<void> {
   return async (given, env) => {
-    endWithReader()
     const { flags } = given
     const { json } = flags
     if (flags['data-dir'] === undefined) {

@@ -4,6 +4,7 @@ import { homedir } from 'node:os'
 import { dirname, isAbsolute, join } from 'node:path'
 import { Readable } from 'node:stream'
 import { HoldfastError } from '../../src/domain/errors.ts'
+import { unwritable } from './local-files.ts'
 import type { Environment } from './settings.ts'
 import { writeWhole } from './whole-file.ts'
 
@@ -47,10 +48,15 @@ export function readLogin(env: Environment): SavedLogin | null {
 /** Replaces the file atomically. Only the user can read it. */
 export async function saveLogin(env: Environment, { api, key }: SavedLogin): Promise<void> {
   const file = loginFile(env)
-  await mkdir(dirname(file), { recursive: true, mode: 0o700 })
+  await mkdir(dirname(file), { recursive: true, mode: 0o700 }).catch(cause => {
+    throw unwritable(file, cause)
+  })
   await writeWhole(file, Readable.from([Buffer.from(`${JSON.stringify({ api, key })}\n`)]), { mode: 0o600 })
 }
 
 export async function forgetLogin(env: Environment): Promise<void> {
-  await rm(loginFile(env), { force: true })
+  const file = loginFile(env)
+  await rm(file, { force: true }).catch(cause => {
+    throw unwritable(file, cause)
+  })
 }

@@ -21,7 +21,7 @@ import { cannotListen, listen, localUrl, urlHost } from './listener.ts'
 import { LogLines } from './log-lines.ts'
 import { listenForMetrics } from './metrics-listener.ts'
 import { engineOrOutage } from './outage-server.ts'
-import { print } from './output.ts'
+import { endWithReader, print } from './output.ts'
 import { logProcess } from './process-log.ts'
 import { serverAdapters } from './server-adapters.ts'
 import {
@@ -45,6 +45,7 @@ export async function serve(given: GivenTo<'serve'>, env: Environment): Promise<
   const read = withConsole(readServerSettings(given.flags, env), given.flags['no-console'])
   const settings = given.flags['as-new'] ? asNewNode(read) : read
   if (given.flags['check-config']) {
+    endWithReader()
     print(JSON.stringify(await usedSettings(settings), null, 2))
     return
   }

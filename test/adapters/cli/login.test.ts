@@ -1,6 +1,8 @@
-import { chmodSync, existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { spawnSync } from 'node:child_process'
+import { chmodSync, closeSync, existsSync, openSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
+import { needsLinux } from '../../support/needs.ts'
 import { say, scriptedServer } from '../../support/scripted-server.ts'
 import { type ServedEngine, serveEngine } from '../../support/served-engine.ts'
 import { runHoldfast, temporaryDirectory } from '../../support/server-process.ts'
@@ -42,6 +44,25 @@ test('a login serves all commands until the logout', async () => {
   expect(await runHoldfast(['logout'], env)).toMatchObject({ code: 0, stderr: '' })
   expect(existsSync(file)).toBe(false)
   expect(await runHoldfast(['whoami'], env)).toMatchObject({ code: 2, stderr: expect.stringContaining('log in') })
+})
+
+test('a configuration directory that cannot be written is named', async () => {
+  const nowhere = { XDG_CONFIG_HOME: join(directory.path, 'a-file') }
+  writeFileSync(nowhere.XDG_CONFIG_HOME, '')
+  const stderr = expect.stringMatching(/^holdfast: cannot write .*a-file\/holdfast\/login.json: ENOTDIR.*\n$/)
+  const input = `${served.key}\n`
+  expect(await runHoldfast(['login', '--api', served.url], nowhere, input)).toMatchObject({ code: 1, stderr })
+  expect(await runHoldfast(['logout'], nowhere)).toMatchObject({ code: 1, stderr })
+})
+
+test('output that cannot be written is an error in one line', needsLinux, () => {
+  const full = openSync('/dev/full', 'w')
+  const main = join(import.meta.dirname, '../../../adapters/cli/main.ts')
+  const args = ['config', 'schema']
+  const { status, stderr } = spawnSync(process.execPath, [main, ...args], { stdio: ['ignore', full, 'pipe'] })
+  closeSync(full)
+  expect(String(stderr)).toMatch(/^holdfast: cannot write to standard output: ENOSPC.*\n$/)
+  expect(status).toBe(1)
 })
 
 test('flags and variables override a saved login', async () => {
