@@ -1,5 +1,5 @@
 import { textOfUnicode, textOfUri } from '../../src/domain/byte-text.ts'
-import { cidOfText } from '../../src/ipld/cid.ts'
+import { isCid } from '../../src/ipld/cid.ts'
 import { usageError } from './arguments.ts'
 import { timeNow } from './real-time.ts'
 
@@ -21,15 +21,6 @@ export function givenCid(word: string): string {
   }
   if (path.length > 0) throw usageError(`${word} has a path: only a whole CID can be pinned, listed or removed`)
   return cid
-}
-
-function isCid(text: string): boolean {
-  try {
-    cidOfText(text)
-    return true
-  } catch {
-    return false
-  }
 }
 
 /** Returns the instant after a duration such as `12h`, `7d` or `2w`. Returns any other text as it is. */

@@ -11,7 +11,7 @@ import {
 } from '../../src/clusters/cluster-backend.ts'
 import type { BlockSource } from '../../src/content/block-source.ts'
 import { HoldfastError, isHoldfastError } from '../../src/domain/errors.ts'
-import { cidOf, type DagIdentity, identityOf, parseCid } from '../../src/ipld/cid.ts'
+import { cidOf, cidOrNull, type DagIdentity, dagKey, identityOf } from '../../src/ipld/cid.ts'
 import { carBytes } from '../remote/car-bytes.ts'
 import type { SendHttp } from '../remote/http-client.ts'
 import { answerAs, jsonAs, shortened } from '../remote/json-answers.ts'
@@ -181,12 +181,9 @@ export class HoldfastBackend implements ClusterBackend {
   #markedPin({ cid, clusterId, status, customName }: Listed): MarkedPin | null {
     const hold = holdIn(this.#options.mark, customName)
     if (hold === null || hold === RELEASED || clusterId !== this.#options.cluster) return null
-    try {
-      return { ...identityOf(parseCid(cid)), hold, state: status }
-    } catch {
-      // The CID is not supported, so this node has never pinned it.
-      return null
-    }
+    const root = cidOrNull(cid)
+    // If the CID is not supported, this node has never pinned it.
+    return root === null ? null : { ...identityOf(root), hold, state: status }
   }
 
   /** `isWhole` is false if the DAG has more records than {@link MOST_PAGES} pages. */
@@ -235,12 +232,8 @@ function holdIn(mark: string, name: string | null): string | null {
 
 /** Compares codec and multihash. The versions and text encodings of equal CIDs may differ. */
 function isSame(text: string, cid: CID): boolean {
-  try {
-    const other = parseCid(text)
-    return other.code === cid.code && Buffer.compare(other.multihash.bytes, cid.multihash.bytes) === 0
-  } catch {
-    return false
-  }
+  const other = cidOrNull(text)
+  return other !== null && dagKey(other) === dagKey(cid)
 }
 
 function parseAnswer<Schema extends TSchema>(schema: Schema, text: string): Static<Schema> {

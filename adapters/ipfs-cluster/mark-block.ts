@@ -1,8 +1,7 @@
 import * as dagCbor from '@ipld/dag-cbor'
 import { CID } from 'multiformats/cid'
 import { sha256, sha512 } from 'multiformats/hashes/sha2'
-import { isHoldfastError } from '../../src/domain/errors.ts'
-import { CODEC, cidOf, type DagIdentity, HASH, parseCid } from '../../src/ipld/cid.ts'
+import { CODEC, cidOf, cidOrNull, type DagIdentity, HASH, identityOf } from '../../src/ipld/cid.ts'
 import type { ClusterPin, PinOptions, Replication } from './ipfs-cluster-api.ts'
 
 /** Keys of a pin's metadata: of the node's mark, of the root, and the prefix of one key per hold. */
@@ -41,14 +40,10 @@ export function holdsOf(pin: ClusterPin, mark: string): string[] | null {
 /** Returns null if the pin belongs to another user, or if its metadata does not match its CID. */
 export async function rootOf(pin: ClusterPin, mark: string): Promise<CID | null> {
   if (holdsOf(pin, mark) === null) return null
-  try {
-    const root = parseCid(pin.metadata?.[ROOT] ?? '')
-    const { cid } = await markBlock(mark, { codec: root.code, multihash: root.multihash.bytes })
-    return cid.toString() === pin.cid ? root : null
-  } catch (error) {
-    if (isHoldfastError(error, 'INVALID_CID')) return null
-    throw error
-  }
+  const root = cidOrNull(pin.metadata?.[ROOT] ?? '')
+  if (root === null) return null
+  const { cid } = await markBlock(mark, identityOf(root))
+  return cid.toString() === pin.cid ? root : null
 }
 
 export function pinOptions(

@@ -3,7 +3,7 @@ import { CID } from 'multiformats/cid'
 import { sha256 } from 'multiformats/hashes/sha2'
 import { cborTokens } from '../../src/content/dag/cbor-tokens.ts'
 import { cidOfLink } from '../../src/content/dag/document-token.ts'
-import { CODEC, cidOf, type DagIdentity, parseCid } from '../../src/ipld/cid.ts'
+import { CODEC, cidOf, cidOrNull, type DagIdentity } from '../../src/ipld/cid.ts'
 
 /** Maximum length of a CID in the name of a pin, which has at most 255 bytes. Only inline CIDs can be longer. */
 const LONGEST_CID = 128
@@ -47,11 +47,8 @@ export function readName(mark: string, name: string): { hold: string; root: CID 
   const hold = rest.slice(end + 1)
   const text = rest.slice(0, end)
   if (text === NO_CID) return { hold, root: null }
-  try {
-    return { hold, root: parseCid(text) }
-  } catch {
-    return null
-  }
+  const root = cidOrNull(text)
+  return root === null ? null : { hold, root }
 }
 
 /** @throws Error if the bytes contain no link */

@@ -5,7 +5,7 @@ import { HoldfastError } from '../../src/domain/errors.ts'
 import { formBody } from '../../src/domain/form-body.ts'
 import { linesOf } from '../../src/domain/lines.ts'
 import { wholeUpTo } from '../../src/domain/sources.ts'
-import { parseCid } from '../../src/ipld/cid.ts'
+import { cidOrNull } from '../../src/ipld/cid.ts'
 import type { HttpClient, HttpRequest, HttpStream } from '../remote/http-client.ts'
 import { shortened } from '../remote/json-answers.ts'
 import {
@@ -95,7 +95,7 @@ export class KuboRpc {
     if (text === null) return Promise.all(cids.map(cid => this.pinName(cid, signal)))
     const keys = Object.entries(parseKuboAnswer(pinsSchema, text).Keys)
     const named = new Map(
-      keys.flatMap(([key, pin]) => (pin.Type === 'recursive' ? [[`${cidIn(key)}`, pin.Name ?? '']] : [])),
+      keys.flatMap(([key, pin]) => (pin.Type === 'recursive' ? [[`${cidOrNull(key)}`, pin.Name ?? '']] : [])),
     )
     return cids.map(cid => named.get(`${cid}`) ?? null)
   }
@@ -110,7 +110,7 @@ export class KuboRpc {
     try {
       for await (const line of this.#lines('pin/ls', query, { signal: deadline.signal })) {
         const { Cid, Name: name = '', Type: type } = parseKuboAnswer(kuboPinSchema, line)
-        const cid = cidIn(Cid)
+        const cid = cidOrNull(Cid)
         deadline.rest()
         // A pin whose CID is not supported does not belong to this node.
         if (type === 'recursive' && cid !== null) yield { cid, name }
@@ -244,13 +244,5 @@ export class KuboRpc {
 }
 
 function isSame(text: string, cid: CID): boolean {
-  return cidIn(text)?.equals(cid) === true
-}
-
-function cidIn(text: string): CID | null {
-  try {
-    return parseCid(text)
-  } catch {
-    return null
-  }
+  return cidOrNull(text)?.equals(cid) === true
 }

@@ -5,6 +5,7 @@ import type { Pace } from '../concurrency/pace.ts'
 import { nextTurn, turnSpent } from '../concurrency/turns.ts'
 import { BlockFiles } from '../content/block-files.ts'
 import { nodeFileSystem, OWNERS_DIRECTORY } from '../disk/node-file-system.ts'
+import { isSameFile } from '../disk/same-file.ts'
 import { fileErrorCode } from '../domain/file-system.ts'
 import { matches } from '../ipld/block-hash.ts'
 import { CODEC, cidOf } from '../ipld/cid.ts'
@@ -229,10 +230,6 @@ async function statOf(path: string): Promise<Stats | null> {
     if (['ENOENT', 'ENOTDIR'].includes(fileErrorCode(error) ?? '')) return null
     throw error
   }
-}
-
-function isSameFile(one: Stats, other: Stats): boolean {
-  return one.dev === other.dev && one.ino === other.ino
 }
 
 /** A copy stores its time in whole milliseconds. */

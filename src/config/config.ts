@@ -5,7 +5,7 @@ import { HoldfastError } from '../domain/errors.ts'
 import { builtInPlans, type Plan } from '../domain/plan.ts'
 import { UNKEPT, unkeptIn } from '../domain/text.ts'
 import { withoutTrailingSlashes } from '../domain/trailing-slashes.ts'
-import { parseCid } from '../ipld/cid.ts'
+import { cidOrNull } from '../ipld/cid.ts'
 import type { BackendKind } from './backend-kind.ts'
 import { checkBackends } from './cluster-backends.ts'
 import { configSchema } from './config-schema.ts'
@@ -91,11 +91,7 @@ function checkGateway({ gateway = {} }: ParsedConfig, fail: Fail): void {
   if (mode === 'allow-list' && allow === undefined) fail('gateway.allow', 'is required by the mode allow-list')
   if (mode !== 'allow-list' && allow !== undefined) fail('gateway.allow', 'requires the mode allow-list')
   allow?.forEach((cid, i) => {
-    try {
-      parseCid(cid)
-    } catch {
-      fail(`gateway.allow.${i}`, 'must be a valid CID')
-    }
+    if (cidOrNull(cid) === null) fail(`gateway.allow.${i}`, 'must be a valid CID')
   })
 }
 

@@ -8,6 +8,7 @@ import { HoldfastError } from '../domain/errors.ts'
 import { fileErrorCode } from '../domain/file-system.ts'
 import { sha256 } from '../ipld/block-hash.ts'
 import { HASH } from '../ipld/cid.ts'
+import { keyOfMultihash } from '../ipld/multihash-key.ts'
 import type { Blocks, StoredBlock } from '../ledger/blocks.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import type { Possessor } from '../ledger/possessor.ts'
@@ -86,7 +87,7 @@ export class BlockStore extends StoredBlocks {
    */
   async put(rootId: number, cid: CID, bytes: Uint8Array, by?: () => Possessor): Promise<PutProgress> {
     const { bytes: multihash } = cid.multihash
-    const key = keyOf(multihash)
+    const key = keyOfMultihash(multihash)
     const inline = bytes.length <= this.#options.smallBlockBytes ? bytes : null
     let added = false
     const admitted = this.#options.reserve.admit(bytes.length)
@@ -175,13 +176,13 @@ export class BlockStore extends StoredBlocks {
    * blocks that stay `deleting`, because their files could not be removed.
    */
   async delete(blocks: readonly DoomedBlock[]): Promise<FailedDeletion[]> {
-    const ours = blocks.filter(block => !this.#deleting.has(keyOf(block.multihash)))
+    const ours = blocks.filter(block => !this.#deleting.has(keyOfMultihash(block.multihash)))
     const done = this.#deleteFiles(ours)
-    for (const block of ours) this.#deleting.set(keyOf(block.multihash), done)
+    for (const block of ours) this.#deleting.set(keyOfMultihash(block.multihash), done)
     try {
       return await done
     } finally {
-      for (const block of ours) this.#deleting.delete(keyOf(block.multihash))
+      for (const block of ours) this.#deleting.delete(keyOfMultihash(block.multihash))
     }
   }
 
@@ -269,8 +270,4 @@ export class BlockStore extends StoredBlocks {
     })
     return stored === null || Buffer.compare(stored, bytes) !== 0
   }
-}
-
-function keyOf(multihash: Uint8Array): string {
-  return Buffer.from(multihash.buffer, multihash.byteOffset, multihash.byteLength).toString('latin1')
 }

@@ -2,6 +2,7 @@ import type { CID } from 'multiformats/cid'
 import { nextTurn, turnSpent } from '../concurrency/turns.ts'
 import type { FileSystem } from '../domain/file-system.ts'
 import { CODEC, cidOf } from '../ipld/cid.ts'
+import { keyOfMultihash } from '../ipld/multihash-key.ts'
 import { BlockFiles } from './block-files.ts'
 
 export interface ExternalBlocks {
@@ -49,19 +50,19 @@ export class CachedBlockFiles extends BlockFiles {
   }
 
   override async write(multihash: Uint8Array, bytes: Uint8Array): Promise<string> {
-    await this.#evicting.get(keyOf(multihash))
+    await this.#evicting.get(keyOfMultihash(multihash))
     const directory = await super.write(multihash, bytes)
     this.#touch(multihash, bytes.length)
     return directory
   }
 
   override async stored(multihash: Uint8Array, size: number): Promise<Uint8Array | null> {
-    await this.#evicting.get(keyOf(multihash))
+    await this.#evicting.get(keyOfMultihash(multihash))
     return super.stored(multihash, size)
   }
 
   override async storedSize(multihash: Uint8Array): Promise<number | null> {
-    await this.#evicting.get(keyOf(multihash))
+    await this.#evicting.get(keyOfMultihash(multihash))
     return super.storedSize(multihash)
   }
 
@@ -87,7 +88,7 @@ export class CachedBlockFiles extends BlockFiles {
   }
 
   override async remove(multihash: Uint8Array): Promise<string> {
-    this.#forget(keyOf(multihash))
+    this.#forget(keyOfMultihash(multihash))
     return super.remove(multihash)
   }
 
@@ -136,7 +137,7 @@ export class CachedBlockFiles extends BlockFiles {
    * finds the file missing, and writes it again.
    */
   async #evict(multihash: Uint8Array): Promise<boolean> {
-    const key = keyOf(multihash)
+    const key = keyOfMultihash(multihash)
     if (this.#evicting.has(key) || !this.#external.mayEvict(multihash)) return false
     const gone = this.remove(multihash).then(
       () => undefined,
@@ -149,7 +150,7 @@ export class CachedBlockFiles extends BlockFiles {
   }
 
   #fetch(multihash: Uint8Array): Promise<Uint8Array> {
-    const key = keyOf(multihash)
+    const key = keyOfMultihash(multihash)
     const known = this.#fetching.get(key)
     if (known !== undefined) return known
     const coming = this.#external
@@ -170,7 +171,7 @@ export class CachedBlockFiles extends BlockFiles {
   }
 
   #touch(multihash: Uint8Array, size: number): void {
-    const key = keyOf(multihash)
+    const key = keyOfMultihash(multihash)
     this.#forget(key)
     this.#cached.set(key, size)
     this.#bytes += size
@@ -180,8 +181,4 @@ export class CachedBlockFiles extends BlockFiles {
     this.#bytes -= this.#cached.get(key) ?? 0
     this.#cached.delete(key)
   }
-}
-
-function keyOf(multihash: Uint8Array): string {
-  return Buffer.from(multihash.buffer, multihash.byteOffset, multihash.byteLength).toString('latin1')
 }

@@ -2,6 +2,7 @@ import { type BigIntStats, existsSync } from 'node:fs'
 import { type FileHandle, lstat, opendir, readlink, realpath } from 'node:fs/promises'
 import { join } from 'node:path'
 import { openDirectoryNoFollow, openNoFollow } from '../disk/node-file-system.ts'
+import { isSameFile } from '../disk/same-file.ts'
 import { bytesOfText, textOfBytes } from '../domain/byte-text.ts'
 
 /**
@@ -50,7 +51,7 @@ export class OpenDirectory {
     }
     const handle = await openDirectoryNoFollow(pathBytes(way))
     try {
-      if (!isSame(await handle.stat(EXACT), seen)) throw new ChangedError()
+      if (!isSameFile(await handle.stat(EXACT), seen)) throw new ChangedError()
       return new OpenDirectory(path, seen, handle)
     } catch (error) {
       await handle.close()
@@ -93,7 +94,7 @@ export class OpenDirectory {
     const handle = await openNoFollow(pathBytes(join(this.#base, name)))
     try {
       const opened = await handle.stat(EXACT)
-      if (!isSame(opened, seen) || !opened.isFile()) throw new ChangedError()
+      if (!isSameFile(opened, seen) || !opened.isFile()) throw new ChangedError()
       await this.#check()
       return handle
     } catch (error) {
@@ -137,9 +138,5 @@ export function pathBytes(path: string): Buffer {
 
 async function checkPath(path: string, seen: BigIntStats): Promise<void> {
   const stats = await lstat(pathBytes(path), EXACT)
-  if (!stats.isDirectory() || !isSame(stats, seen) || (await realPathText(path)) !== path) throw new ChangedError()
-}
-
-function isSame(one: BigIntStats, other: BigIntStats): boolean {
-  return one.dev === other.dev && one.ino === other.ino
+  if (!stats.isDirectory() || !isSameFile(stats, seen) || (await realPathText(path)) !== path) throw new ChangedError()
 }

@@ -6,6 +6,7 @@ import type { MultibaseDecoder } from 'multiformats/cid'
 import { CID } from 'multiformats/cid'
 import * as Digest from 'multiformats/hashes/digest'
 import { HoldfastError } from '../domain/errors.ts'
+import { keyOfCid } from './multihash-key.ts'
 
 // Decoding base36 and base58 takes quadratic time. Only this file decodes CIDs, so that the length is always checked
 // first.
@@ -107,6 +108,25 @@ export function parseCid(text: string, field = 'cid'): CID {
   return cid
 }
 
+/** Parses a CID. Returns null for each text that {@link parseCid} refuses. */
+export function cidOrNull(text: string): CID | null {
+  try {
+    return parseCid(text)
+  } catch {
+    return null
+  }
+}
+
+/** Returns whether a text is a CID, of any codec and hash. */
+export function isCid(text: string): boolean {
+  try {
+    cidOfText(text)
+    return true
+  } catch {
+    return false
+  }
+}
+
 function checkWalkable(cid: CID, field?: string): void {
   if (!CODECS.has(cid.code)) {
     const code = `0x${cid.code.toString(16)}`
@@ -173,6 +193,6 @@ export function identityOf(cid: CID): DagIdentity {
 }
 
 /** Returns a map key for a DAG. The key is several times faster to compute than the text of a CID. */
-export function dagKey({ code, multihash: { bytes } }: CID): string {
-  return `${code} ${Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('latin1')}`
+export function dagKey(cid: CID): string {
+  return `${cid.code} ${keyOfCid(cid)}`
 }

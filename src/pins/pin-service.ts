@@ -5,8 +5,8 @@ import { nextTurn, turnSpent } from '../concurrency/turns.ts'
 import type { StagedFile } from '../content/unixfs/staged-files.ts'
 import type { Clock } from '../domain/clock.ts'
 import { isDiskFull } from '../domain/disk-trouble.ts'
-import { HoldfastError, isHoldfastError } from '../domain/errors.ts'
-import { type DagIdentity, identityOf, parseCid } from '../ipld/cid.ts'
+import { HoldfastError } from '../domain/errors.ts'
+import { cidOrNull, type DagIdentity, identityOf } from '../ipld/cid.ts'
 import type { FetchScheduler } from './fetch/fetch-scheduler.ts'
 import type { PinProgress, StatusRequest } from './fetch/pin-progress.ts'
 import type { PinList } from './lists/pin-list.ts'
@@ -264,10 +264,6 @@ function noUpload(): HoldfastError {
 }
 
 function dagOf(cid: string): DagIdentity | null {
-  try {
-    return identityOf(parseCid(cid))
-  } catch (error) {
-    if (isHoldfastError(error, 'INVALID_CID')) return null
-    throw error
-  }
+  const parsed = cidOrNull(cid)
+  return parsed === null ? null : identityOf(parsed)
 }

@@ -197,6 +197,5 @@ const undo = bulkRoute({
 export const jobRoutes: ReadonlyArray<ContractRoute<Services & BulkServices>> = [start, edit, list, show, undo]
 
 export function presentJob({ createdAt, endedAt, undoUntil, ...job }: BulkJob): Shown<typeof JobView> {
-  const at = (instant: number | null): string | null => (instant === null ? null : iso(instant))
-  return { ...job, createdAt: iso(createdAt), endedAt: at(endedAt), undoUntil: at(undoUntil) }
+  return { ...job, createdAt: iso(createdAt), endedAt: iso(endedAt), undoUntil: iso(undoUntil) }
 }

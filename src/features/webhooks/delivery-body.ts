@@ -1,4 +1,5 @@
 import { createHmac } from 'node:crypto'
+import { iso } from '../../domain/iso-instant.ts'
 import type { DeliveryRow } from './webhook-store.ts'
 
 export const SIGNATURE_HEADER = 'holdfast-signature'
@@ -30,8 +31,4 @@ export function signatureOf(body: string, secret: string, now: number): string {
   const seconds = Math.floor(now / 1_000)
   const mac = createHmac('sha256', secret).update(`${seconds}.${body}`).digest('hex')
   return `t=${seconds},v1=${mac}`
-}
-
-function iso(ms: number | null): string | null {
-  return ms === null ? null : new Date(ms).toISOString()
 }

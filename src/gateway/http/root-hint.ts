@@ -1,5 +1,5 @@
 import { uriOfText } from '../../domain/byte-text.ts'
-import { cidOfText } from '../../ipld/cid.ts'
+import { isCid } from '../../ipld/cid.ts'
 
 /** Maximum number of characters of a path in a hint. */
 const LONGEST_PATH = 1024
@@ -17,13 +17,4 @@ export function hintForRoot(root: string, rest: readonly string[]): string {
   if (BASE58.test(cid)) return '. A CID in base58 is case-sensitive: copy it again, or use its version 1'
   const path = `/ipfs/${[cid, ...[...inside, ...rest].map(uriOfText)].join('/')}`
   return root.includes('/') && path.length <= LONGEST_PATH && isCid(cid) ? `. Use ${path}` : ''
-}
-
-function isCid(text: string): boolean {
-  try {
-    cidOfText(text)
-    return true
-  } catch {
-    return false
-  }
 }

@@ -2,6 +2,7 @@ import type { CID } from 'multiformats/cid'
 import type { KnownRevision } from '../../content/revision-log.ts'
 import { HoldfastError } from '../../domain/errors.ts'
 import { HASH, parseCid } from '../../ipld/cid.ts'
+import { keyOfCid } from '../../ipld/multihash-key.ts'
 import { formatContentPath } from '../http/content-path.ts'
 import type { BlockedStatus, Denylist } from './denylist.ts'
 import type { DenylistFile } from './denylist-file.ts'
@@ -34,7 +35,7 @@ export class Admission {
 
   /** @throws HoldfastError `INVALID_CID` if the allow list contains an invalid CID */
   constructor({ allow, denylist, takedowns, revision = { number: 0 } }: AdmissionOptions) {
-    const allowed = allow === null ? null : new Set(allow.map(text => keyOf(parseCid(text, 'gateway.allow'))))
+    const allowed = allow === null ? null : new Set(allow.map(text => keyOfCid(parseCid(text, 'gateway.allow'))))
     this.#rules = { allowed, takedowns, revision }
     this.#denylist = denylist
   }
@@ -64,7 +65,7 @@ export class AdmissionRules {
    */
   checkRoot(cid: CID): void {
     const isProbe = cid.multihash.code === HASH.identity && cid.multihash.size === 0
-    if (isProbe || this.#rules.allowed === null || this.#rules.allowed.has(keyOf(cid))) return
+    if (isProbe || this.#rules.allowed === null || this.#rules.allowed.has(keyOfCid(cid))) return
     throw new HoldfastError('CID_NOT_FOUND', `this gateway does not serve ${cid}`)
   }
 
@@ -83,8 +84,4 @@ export class AdmissionRules {
     const message = `${formatContentPath(cid.toString(), names)} is blocked by the operator of this gateway`
     throw new HoldfastError(status === 451 ? 'LEGAL_REASONS' : 'GONE', message)
   }
-}
-
-function keyOf(cid: CID): string {
-  return Buffer.from(cid.multihash.bytes).toString('latin1')
 }

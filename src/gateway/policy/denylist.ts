@@ -3,6 +3,7 @@ import type { CID } from 'multiformats/cid'
 import { bytesOfText, textOfUri } from '../../domain/byte-text.ts'
 import { HoldfastError } from '../../domain/errors.ts'
 import { base58OfMultihash, cidOf, HASH, identityOf, multihashOfBase58, parseCid } from '../../ipld/cid.ts'
+import { keyOfCid, keyOfMultihash } from '../../ipld/multihash-key.ts'
 
 /** HTTP status for blocked content. */
 export type BlockedStatus = 410 | 451
@@ -100,7 +101,7 @@ export class Denylist {
    * @param names text forms of the path below the CID; empty for the block itself
    */
   statusOf(cid: CID, names: readonly string[] = []): BlockedStatus | null {
-    const key = keyOf(cid)
+    const key = keyOfCid(cid)
     const path = names.join('/')
     let last: Rule | undefined
     const consider = (rule: Rule | undefined): void => {
@@ -120,12 +121,12 @@ export class Denylist {
   }
 
   statusOfBlock(multihash: Uint8Array): BlockedStatus | null {
-    return this.#blocks.get(keyOfBytes(multihash))?.status ?? null
+    return this.#blocks.get(keyOfMultihash(multihash))?.status ?? null
   }
 
   /** Returns whether rules with several codecs name the multihash. The last one decides, and hides the others. */
   isShared(cid: CID): boolean {
-    return this.#shared.has(keyOf(cid))
+    return this.#shared.has(keyOfCid(cid))
   }
 
   /** Yields the blocked multihashes. Rules for paths and double hashes are not included. */
@@ -206,7 +207,7 @@ function readTarget(text: string): Target | null {
   const [, root = '', rest = ''] = /^\/ipfs\/([^/]+)(?:\/(.*))?$/.exec(text) ?? []
   try {
     const cid = parseCid(root)
-    return { key: keyOf(cid), codec: cid.code, path: textOfUri(rest) }
+    return { key: keyOfCid(cid), codec: cid.code, path: textOfUri(rest) }
   } catch {
     return null
   }
@@ -242,12 +243,4 @@ function statusIn(hints: readonly string[]): BlockedStatus | null {
   const hint = hints.findLast(text => text.startsWith('gateway_status:'))
   if (hint === undefined) return null
   return hint.endsWith(':451') ? 451 : 410
-}
-
-function keyOf(cid: CID): string {
-  return keyOfBytes(cid.multihash.bytes)
-}
-
-function keyOfBytes(multihash: Uint8Array): string {
-  return Buffer.from(multihash.buffer, multihash.byteOffset, multihash.byteLength).toString('latin1')
 }

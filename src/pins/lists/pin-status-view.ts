@@ -1,11 +1,10 @@
-import type { CID } from 'multiformats/cid'
 import type { Fetches, FetchRow } from '../../catalogue/fetches.ts'
 import type { Files, ListedContent } from '../../catalogue/listed-files.ts'
 import type { PlacementRow, Placements } from '../../catalogue/placements.ts'
 import type { RecordRow, Records } from '../../catalogue/records.ts'
 import type { Clock } from '../../domain/clock.ts'
-import { HoldfastError, isHoldfastError } from '../../domain/errors.ts'
-import { checkNew, cidOf, identityOf, parseCid } from '../../ipld/cid.ts'
+import { HoldfastError } from '../../domain/errors.ts'
+import { checkNew, cidOf, cidOrNull, identityOf } from '../../ipld/cid.ts'
 import type { OwnedDag } from '../../ledger/whole-dag.ts'
 import type { FetchScheduler } from '../fetch/fetch-scheduler.ts'
 import type { PinProgress } from '../fetch/pin-progress.ts'
@@ -151,7 +150,7 @@ export class PinStatusView {
   }
 
   async #find(accountId: string, cid: string, clusterId: string | null, limit: number): Promise<RecordRow[]> {
-    const parsed = readCid(cid)
+    const parsed = cidOrNull(cid)
     if (parsed === null) return []
     const dag = identityOf(parsed)
     const records = await this.#records.ofDag({ accountId, dag, clusterId, now: this.#clock.now(), limit })
@@ -186,15 +185,6 @@ function jobOf(placement: PlacementRow): Pick<FetchRow, 'attempts' | 'nextAttemp
 
 function presentFile(file: { path: string; codec: number; multihash: Uint8Array; size: number }): DagFile {
   return { path: file.path, cid: cidOf(file).toString(), size: file.size }
-}
-
-function readCid(text: string): CID | null {
-  try {
-    return parseCid(text)
-  } catch (error) {
-    if (isHoldfastError(error, 'INVALID_CID')) return null
-    throw error
-  }
 }
 
 function noPin(): HoldfastError {
