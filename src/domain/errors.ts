@@ -78,6 +78,11 @@ export class HoldfastError extends Error {
   }
 }
 
+/** Creates the error for invalid input. The message names the field. */
+export function invalid(message: string): HoldfastError {
+  return new HoldfastError('VALIDATION', message)
+}
+
 /**
  * Returns whether a value is a {@link HoldfastError}, and has the given code, if any.
  *

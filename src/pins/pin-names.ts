@@ -1,5 +1,5 @@
 import { LONGEST_NAME } from '../catalogue/records.ts'
-import { HoldfastError } from '../domain/errors.ts'
+import { invalid } from '../domain/errors.ts'
 import type { PinNames } from './pin-types.ts'
 
 // biome-ignore lint/suspicious/noControlCharactersInRegex: the pattern must match control characters
@@ -75,10 +75,6 @@ export function checkedMeta(given: unknown): Record<string, string> {
   if (Buffer.byteLength(JSON.stringify(meta)) > MOST_BYTES)
     throw invalid(`meta must have at most ${MOST_BYTES} bytes as JSON`)
   return meta
-}
-
-function invalid(message: string): HoldfastError {
-  return new HoldfastError('VALIDATION', message)
 }
 
 export { checkedText } // feature: bulk

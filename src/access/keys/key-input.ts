@@ -1,5 +1,5 @@
 import { instantOf } from '../../domain/date-time.ts'
-import { HoldfastError } from '../../domain/errors.ts'
+import { HoldfastError, invalid } from '../../domain/errors.ts'
 import { AddressList } from '../limits/network-address.ts'
 import { CONTRACT_SCOPES, isScope, SCOPES, type Scope, type UploadGrant } from '../principal.ts'
 import { randomId } from './api-key-secret.ts'
@@ -209,8 +209,4 @@ function isGiven<T>(value: T): value is NonNullable<T> {
 
 function isPrintable(text: string): boolean {
   return /^[^\p{C}\p{Zl}\p{Zp}]+$/u.test(text)
-}
-
-function invalid(message: string): HoldfastError {
-  return new HoldfastError('VALIDATION', message)
 }

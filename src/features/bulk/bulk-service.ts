@@ -13,7 +13,7 @@ import type { RecordFilter, Records } from '../../catalogue/records.ts'
 import { nextTurn, turnSpent } from '../../concurrency/turns.ts'
 import type { Clock } from '../../domain/clock.ts'
 import { instantOf } from '../../domain/date-time.ts'
-import { HoldfastError } from '../../domain/errors.ts'
+import { HoldfastError, invalid } from '../../domain/errors.ts'
 import type { Plan } from '../../domain/plan.ts'
 import { recordFilterOf } from '../../pins/lists/list-search.ts'
 import type { ListQuery } from '../../pins/pin-types.ts'
@@ -172,8 +172,4 @@ function presentJob(change: BulkChange): BulkJob {
   const failures = JSON.parse(change.failures) as BulkFailure[]
   const undoUntil = state === 'done' && undoMs > 0 && endedAt !== null ? endedAt + undoMs : null
   return { id, action, state, total, done, failed, restored, failures, createdAt, endedAt, undoUntil, undoEnded }
-}
-
-function invalid(message: string): HoldfastError {
-  return new HoldfastError('VALIDATION', message)
 }

@@ -1,6 +1,6 @@
 import { LONGEST_NAME, type NameMatch, type RecordFilter, type RecordSearch } from '../../catalogue/records.ts'
 import { instantOf } from '../../domain/date-time.ts'
-import { HoldfastError } from '../../domain/errors.ts'
+import { invalid } from '../../domain/errors.ts'
 import type { PinStatus } from '../../domain/pin-status.ts'
 import { VISIBILITY_FILTERS } from '../../domain/visibility.ts'
 import { parseCid } from '../../ipld/cid.ts'
@@ -79,8 +79,4 @@ function instant(field: string, given: Date | string | number | undefined): numb
   const at = typeof given === 'number' ? given : instantOf(given)
   if (at !== null && Number.isFinite(at)) return at
   throw invalid(`${field} must be an RFC 3339 date-time such as 2030-01-31T12:00:00Z`)
-}
-
-function invalid(message: string): HoldfastError {
-  return new HoldfastError('VALIDATION', message)
 }
