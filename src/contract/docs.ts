@@ -5,6 +5,24 @@ import { type ContractRoute, route } from './contract-route.ts'
 import { type OpenApiDocument, openApiDocument } from './openapi/openapi-document.ts'
 import { documentationPage } from './openapi/openapi-page.ts'
 
+/** Returns the route that serves an OpenAPI document as JSON. The first request builds the document. */
+export function openApiRoute(summary: string, documentOf: (version: string) => OpenApiDocument): ContractRoute {
+  let body: string | undefined
+  return route({
+    method: 'GET',
+    path: '/openapi.json',
+    access: 'public',
+    tag: 'Node',
+    summary,
+    answers: { 200: { media: 'application/json', schema: Type.Object({}, { additionalProperties: true }) } },
+    handler: (_, { version }) => {
+      body ??= JSON.stringify(documentOf(version))
+      const headers = { 'content-type': 'application/json; charset=utf-8', 'cache-control': 'no-cache' }
+      return { status: 200, headers, body }
+    },
+  })
+}
+
 /**
  * Returns the routes that serve the OpenAPI document as JSON and as a page. The first request builds the document.
  *
@@ -17,19 +35,7 @@ export function docsRoutes(routes: () => readonly ContractRoute[]): readonly Con
     return described
   }
   return [
-    route({
-      method: 'GET',
-      path: '/openapi.json',
-      access: 'public',
-      tag: 'Node',
-      summary: 'The API description as OpenAPI',
-      answers: { 200: { media: 'application/json', schema: Type.Object({}, { additionalProperties: true }) } },
-      handler: (_, { version }) => ({
-        status: 200,
-        headers: { 'content-type': 'application/json; charset=utf-8', 'cache-control': 'no-cache' },
-        body: JSON.stringify(description(version)),
-      }),
-    }),
+    openApiRoute('The API description as OpenAPI', description),
     route({
       method: 'GET',
       path: '/docs',

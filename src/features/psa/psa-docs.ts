@@ -1,5 +1,6 @@
 import { Type } from 'typebox'
-import { type ContractRoute, route } from '../../contract/contract-route.ts'
+import type { ContractRoute } from '../../contract/contract-route.ts'
+import { openApiRoute } from '../../contract/docs.ts'
 import { type DescribedApi, openApiDocument } from '../../contract/openapi/openapi-document.ts'
 import { PUBLIC_NOTICE } from '../../domain/public-notice.ts'
 import { psaRoutes } from './psa-pins.ts'
@@ -17,16 +18,6 @@ const PSA: DescribedApi = {
   },
 }
 
-export const psaDocsRoute: ContractRoute = route({
-  method: 'GET',
-  path: '/openapi.json',
-  access: 'public',
-  tag: 'Node',
-  summary: 'The pinning service API description as OpenAPI',
-  answers: { 200: { media: 'application/json', schema: Type.Object({}, { additionalProperties: true }) } },
-  handler: (_, { version }) => ({
-    status: 200,
-    headers: { 'content-type': 'application/json; charset=utf-8', 'cache-control': 'no-cache' },
-    body: JSON.stringify(openApiDocument(psaRoutes, version, PSA)),
-  }),
-})
+export const psaDocsRoute: ContractRoute = openApiRoute('The pinning service API description as OpenAPI', version =>
+  openApiDocument(psaRoutes, version, PSA),
+)
