@@ -4,7 +4,7 @@ import type { GivenTo } from './all-commands.ts'
 import { missingFlag } from './arguments.ts'
 import { consoleUrl, passwordLinkUrl } from './console-url.ts'
 import { localUrl } from './listener.ts'
-import { isoTime, print, printJson, terminalColumns } from './output.ts'
+import { isoTime, print, printJson, printRows, terminalColumns } from './output.ts'
 import { readPassword } from './password-input.ts'
 import { type Environment, readServerSettings } from './settings.ts'
 import { accountCommand, accountsCommand, presentAccount } from './with-accounts.ts'
@@ -20,8 +20,7 @@ export const createAccount = accountsCommand<GivenTo<'account create'>>(async ({
 export const listAccounts = accountsCommand<GivenTo<'account list'>>(async ({ accounts }, flags) => {
   const rows = (await accounts.list()).map(accountRow)
   // Prints the same columns as `holdfast accounts`, except usage.
-  if (terminalColumns() === null || flags.json) for (const row of rows) printJson(row)
-  else print(accountTable(rows, { withHeader: true }))
+  printRows(rows, terminalColumns() === null || flags.json, () => accountTable(rows, { withHeader: true }))
 })
 
 export const setAccountPlan = accountCommand<GivenTo<'account set-plan'>>(async ({ accounts }, { id }, { plan }) => {

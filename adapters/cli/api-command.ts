@@ -35,6 +35,11 @@ export function numberOf(answer: object, name: string): number | null {
   return typeof value === 'number' ? value : null
 }
 
+/** Returns the fields of each row as text. */
+export function cellsOf(rows: readonly object[], names: readonly string[]): string[][] {
+  return rows.map(row => names.map(name => textOf(row, name)))
+}
+
 /** Returns a field of a response; an empty list if the field is not a list. */
 export function listOf(answer: object, name: string): JsonObject[] {
   const value: unknown = (answer as JsonObject)[name]

@@ -5,7 +5,7 @@ import { apiCommand } from './api-command.ts'
 import { splitList, usageError } from './arguments.ts'
 import { timelockOf } from './content-words.ts'
 import { metaFlag } from './meta-flag.ts'
-import { print, printJson } from './output.ts'
+import { print, printJson, printRows } from './output.ts'
 import { countOf, formatTable } from './printed-text.ts'
 import { visibilityOf } from './private-content.ts'
 import { ProgressBar } from './progress-bar.ts'
@@ -45,8 +45,7 @@ export const editMany = apiCommand<GivenTo<'job edit'>>(async ({ client, json, .
 /** Runs `job list`. */
 export const listJobs = apiCommand<GivenTo<'job list'>>(async ({ client, json }) => {
   const jobs = await client.jobs.list()
-  if (json) for (const job of jobs) printJson(job)
-  else print(formatTable([HEADINGS, ...jobs.map(cells)], new Set([3, 4, 5])))
+  printRows(jobs, json, () => formatTable([HEADINGS, ...jobs.map(cells)], new Set([3, 4, 5])))
 })
 
 /** Runs `job undo`. */

@@ -1,8 +1,8 @@
 import type { HoldfastClient, JsonObject } from '../client/index.ts'
 import type { GivenTo } from './all-commands.ts'
-import { listOf, numberOf, textOf } from './api-command.ts'
+import { cellsOf, listOf, numberOf, textOf } from './api-command.ts'
 import { nodeTable, waitsOf } from './node-lines.ts'
-import { print, printJson } from './output.ts'
+import { print, printJson, printRows } from './output.ts'
 import { ownerCommand, pagesOf } from './owner-node.ts'
 import { formatTable } from './printed-text.ts'
 import { ProgressBar } from './progress-bar.ts'
@@ -16,8 +16,7 @@ async function nodesOf(client: HoldfastClient): Promise<JsonObject[]> {
 
 export const listNodes = ownerCommand<GivenTo<'node list'>>(async ({ client, json }) => {
   const nodes = await nodesOf(client)
-  if (json) for (const row of nodes) printJson(row)
-  else print(nodes.length === 0 ? 'this node runs alone' : nodeTable(nodes))
+  printRows(nodes, json, () => (nodes.length === 0 ? 'this node runs alone' : nodeTable(nodes)))
 })
 
 /** Moves the content of a node to another node, and shows the progress until the node has retired. */
@@ -82,12 +81,11 @@ async function ended(
 }
 
 export const listLost = ownerCommand<GivenTo<'node lost'>>(async ({ client, flags, json }) => {
-  let isFirst = true
+  let head = [['ACCOUNT', 'STATUS', 'NODE', 'CID', 'NAME', 'REASON']]
   for await (const rows of pagesOf(client, '/lost', 'records', { account: flags.account, limit: '1000' })) {
-    const cells = rows.map(row => ['account', 'status', 'node', 'cid', 'name', 'reason'].map(name => textOf(row, name)))
-    if (json) for (const row of rows) printJson(row)
-    else if (rows.length === 0 && isFirst) print('no content was lost with a node')
-    else print(formatTable(isFirst ? [['ACCOUNT', 'STATUS', 'NODE', 'CID', 'NAME', 'REASON'], ...cells] : cells))
-    isFirst = false
+    const cells = [...head, ...cellsOf(rows, ['account', 'status', 'node', 'cid', 'name', 'reason'])]
+    const isEmpty = rows.length === 0 && head.length > 0
+    printRows(rows, json, () => (isEmpty ? 'no content was lost with a node' : formatTable(cells)))
+    head = []
   }
 })

@@ -13,6 +13,12 @@ export function printJson(value: unknown): void {
   print(JSON.stringify(value))
 }
 
+/** Prints each row as a line of JSON, or all rows as a table. */
+export function printRows(rows: readonly object[], json: boolean, table: () => string): void {
+  if (json) for (const row of rows) printJson(row)
+  else print(table())
+}
+
 /** Exits when the reader of standard output closes the pipe, as `| head` does, and fails if a file cannot be written. */
 export function endWithReader(): void {
   if (!process.stdout.listeners('error').includes(end)) process.stdout.on('error', end)

@@ -3,7 +3,7 @@ import type { JsonObject } from '../client/index.ts'
 import { accountTable } from './account-lines.ts'
 import type { GivenTo } from './all-commands.ts'
 import { listOf, numberOf, objectIn, textOf } from './api-command.ts'
-import { print, printJson } from './output.ts'
+import { print, printJson, printRows } from './output.ts'
 import { followed, ownerCommand } from './owner-node.ts'
 import { countOf, formatBytes, formatTable, printable } from './printed-text.ts'
 import { ProgressBar } from './progress-bar.ts'
@@ -52,10 +52,10 @@ export const accounts = ownerCommand<GivenTo<'accounts'>>(async ({ client, json 
   for (let page = 1; ; page++) {
     const answer = await client.request('GET', '/accounts', { query: { page: String(page) } })
     const rows = listOf(answer, 'accounts')
-    if (json) for (const row of rows) printJson(row)
-    else if (rows.length > 0) print(accountTable(rows, { withHeader: page === 1 }))
+    if (rows.length === 0) return
+    printRows(rows, json, () => accountTable(rows, { withHeader: page === 1 }))
     seen += rows.length
-    if (rows.length === 0 || seen >= (numberOf(answer, 'total') ?? 0)) return
+    if (seen >= (numberOf(answer, 'total') ?? 0)) return
   }
 })
 

@@ -2,7 +2,7 @@ import { type PendingNode, pendingText } from '../../src/domain/pending-nodes.ts
 import type { JsonObject } from '../client/index.ts'
 import type { GivenTo } from './all-commands.ts'
 import { textOf } from './api-command.ts'
-import { print, printJson } from './output.ts'
+import { print, printJson, printRows } from './output.ts'
 import { ownerCommand, pagesOf } from './owner-node.ts'
 import { formatTable } from './printed-text.ts'
 
@@ -26,7 +26,7 @@ export const removeTakedown = ownerCommand<GivenTo<'takedown remove'>>(
 )
 
 export const listTakedowns = ownerCommand<GivenTo<'takedown list'>>(async ({ client, json }) => {
-  let isFirst = true
+  let head = [['SINCE', 'STATUS', 'CONTENT', 'REASON']]
   for await (const rows of pagesOf(client, '/takedowns', 'takedowns')) {
     const cells = rows.map(row => [
       textOf(row, 'at').slice(0, 10),
@@ -34,9 +34,8 @@ export const listTakedowns = ownerCommand<GivenTo<'takedown list'>>(async ({ cli
       placeOf(row),
       textOf(row, 'reason'),
     ])
-    if (json) for (const row of rows) printJson(row)
-    else print(formatTable(isFirst ? [['SINCE', 'STATUS', 'CONTENT', 'REASON'], ...cells] : cells))
-    isFirst = false
+    printRows(rows, json, () => formatTable([...head, ...cells]))
+    head = []
   }
 })
 

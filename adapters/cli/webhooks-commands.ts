@@ -1,6 +1,6 @@
 import type { GivenTo } from './all-commands.ts'
-import { apiCommand, listOf, textOf } from './api-command.ts'
-import { print, printJson } from './output.ts'
+import { apiCommand, cellsOf, listOf, textOf } from './api-command.ts'
+import { print, printJson, printRows } from './output.ts'
 import { formatTable } from './printed-text.ts'
 
 export const addWebhook = apiCommand<GivenTo<'webhook add'>>(async ({ client, words: [url = ''], json }) => {
@@ -11,19 +11,16 @@ export const addWebhook = apiCommand<GivenTo<'webhook add'>>(async ({ client, wo
 
 export const listWebhooks = apiCommand<GivenTo<'webhook list'>>(async ({ client, json }) => {
   const rows = listOf(await client.request('GET', '/webhooks'), 'webhooks')
-  const columns = ['id', 'createdAt', 'waiting', 'dropped', 'url']
-  const cells = rows.map(row => columns.map(name => textOf(row, name)))
-  if (json) for (const row of rows) printJson(row)
-  else print(formatTable([['ID', 'SINCE', 'WAITING', 'DROPPED', 'URL'], ...cells], new Set([2, 3])))
+  const cells = cellsOf(rows, ['id', 'createdAt', 'waiting', 'dropped', 'url'])
+  printRows(rows, json, () => formatTable([['ID', 'SINCE', 'WAITING', 'DROPPED', 'URL'], ...cells], new Set([2, 3])))
 })
 
 export const webhookLog = apiCommand<GivenTo<'webhook log'>>(async ({ client, words: [id = ''], json }) => {
   const path = `/webhooks/${encodeURIComponent(id)}/deliveries`
   const rows = listOf(await client.request('GET', path), 'deliveries')
-  const columns = ['at', 'event', 'state', 'attempts', 'uploadId', 'lastError']
-  const cells = rows.map(row => columns.map(name => textOf(row, name)))
-  if (json) for (const row of rows) printJson(row)
-  else print(formatTable([['AT', 'EVENT', 'STATE', 'ATTEMPTS', 'UPLOAD', 'LAST ERROR'], ...cells], new Set([3])))
+  const cells = cellsOf(rows, ['at', 'event', 'state', 'attempts', 'uploadId', 'lastError'])
+  const header = ['AT', 'EVENT', 'STATE', 'ATTEMPTS', 'UPLOAD', 'LAST ERROR']
+  printRows(rows, json, () => formatTable([header, ...cells], new Set([3])))
 })
 
 export const removeWebhook = apiCommand<GivenTo<'webhook remove'>>(async ({ client, words: [id = ''], json }) => {
