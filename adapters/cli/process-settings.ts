@@ -44,7 +44,10 @@ export function restartWithSettings({ env, execArgv, argv, execPath, execve }: S
   execve(execPath, [execPath, ...flags, script, ...argv.slice(2)], Object.fromEntries([...given, ...missing]))
 }
 
-/** Node.js ends the process if the replacement fails, for example after an upgrade has deleted the program. */
+/**
+ * Returns whether the program can be run. Otherwise Node.js would end the process when it replaces itself, for example
+ * after an upgrade has deleted the program.
+ */
 function isRunnable(path: string): boolean {
   try {
     accessSync(path, constants.X_OK)

@@ -178,7 +178,7 @@ async function listenAt(
   }
 }
 
-/** If the default gateway port is taken, returns `readers` as null, and the reason as `lacking`. */
+/** Opens the gateway. If its default port is taken, returns `readers` as null, and the reason as `lacking`. */
 async function openGateway(
   engine: Engine,
   { host, gatewayPort, isGatewayPortGiven, gatewayThreads, memoryBytes }: ServerSettings,

@@ -97,7 +97,7 @@ function lastKnown(nodes: FleetParts['nodes']): (isFresh?: boolean) => Promise<K
   }
 }
 
-/** Without a node that is up, returns the first one. Asks nobody about a cluster that only one node may receive. */
+/** Returns the first node of a cluster that is up, or else its first node. Asks nothing if the cluster has one node. */
 async function firstUp(
   { clusters, self }: Pick<FleetParts, 'clusters' | 'self'>,
   known: Means['known'],
@@ -149,7 +149,10 @@ interface Asked {
   owner: number | null
 }
 
-/** If the database cannot be reached, returns all other nodes for a stranger: each knows what it may serve. */
+/**
+ * Returns the nodes that have the content. If the database cannot be reached, returns all other nodes for a stranger:
+ * each node knows what it may serve.
+ */
 async function placesOrAll(parts: FleetParts, { known, others }: Means, { cid, owner }: Asked): Promise<FoundPlace[]> {
   try {
     return await placesOf(parts, known, { cid, by: parts.partyOf(owner) })

@@ -27,9 +27,9 @@ export const DAMAGED = 422
 export const LIVE_UNTIL_HEADER = 'holdfast-live-until'
 
 /**
- * Without a query, serves any block: the requesting node knows a live root that needs the block, and verifies the
- * block. With the query {@link OPENED}, serves only blocks of this node's live roots, public or of the account. With
- * {@link BELOW}, serves only blocks that these roots need.
+ * Answers requests of other nodes for a block. Without a query, serves any block: the requesting node knows a live root
+ * that needs the block, and verifies the block. With the query {@link OPENED}, serves only blocks of this node's live
+ * roots, public or of the account. With {@link BELOW}, serves only blocks that these roots need.
  */
 export function nodeBlocks(
   clusters: Pick<ClusterRegistry, 'backends' | 'readerOf' | 'absent'>,

@@ -4,7 +4,7 @@ import { createHash, createHmac, timingSafeEqual } from 'node:crypto'
 export const MOST_COVERED_BYTES = 1024 * 1024
 /** Stands for the digest of a body that is streamed in sealed frames. No digest has this length. */
 const FRAMED = 'frames'
-/** In characters. */
+/** Maximum length of a proof, in characters. */
 const LONGEST = 4_096
 
 export interface Covered {

@@ -53,8 +53,9 @@ export class NodeSender {
   }
 
   /**
-   * A node that starts again is known by its former run for up to two seconds, and refuses requests for that run. The
-   * request is then sent again. A stream cannot be sent again, so the database is asked first.
+   * Sends a request to a node. After a restart of the node, its former run stays known for up to two seconds. The node
+   * refuses requests for that run, and this call sends them again. A stream can be sent only once, so the call asks the
+   * database for the run first.
    * @throws HoldfastError `UNAVAILABLE` if the node is down or runs an older version; `OUTCOME_UNKNOWN` if the node
    * goes down before it answers, or if another server answers; errors of {@link NodeClient}
    */

@@ -85,7 +85,7 @@ export function firstAnswer<T>(
   })
 }
 
-/** A node that is away may have the block that another one lacks. */
+/** Returns `UNAVAILABLE` if any node gave it: a node that is away may have the block that another node lacks. */
 function worstOf(failures: readonly unknown[]): unknown {
   return failures.find(error => isHoldfastError(error, 'UNAVAILABLE')) ?? failures[0]
 }

@@ -10,7 +10,7 @@ const schema = Type.Object(
     type: Type.Literal('kubo', { description: '`kubo`.' }),
     api: configText('The URL of its RPC API, such as `http://10.0.0.5:5001`.'),
     ...authFields(
-      'A file with credentials from its `API.Authorizations`, in the same form: `bearer:<token>` or `basic:<user>:<password>`.',
+      'A file with one of the credentials in the `API.Authorizations` of Kubo, in the same form: `bearer:<token>` or `basic:<user>:<password>`.',
     ),
     ...gatewaysField(
       'URLs of trustless gateways that serve the content. They are tried in this order.',

@@ -6,7 +6,7 @@ export type KuboBackendDefinition = {
   /** The URL of its RPC API, such as `http://10.0.0.5:5001`. */
   api: string
   /**
-   * A file with credentials from its `API.Authorizations`, in the same form: `bearer:<token>` or
+   * A file with one of the credentials in the `API.Authorizations` of Kubo, in the same form: `bearer:<token>` or
    * `basic:<user>:<password>`. Default: none.
    */
   authFile?: string

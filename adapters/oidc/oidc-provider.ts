@@ -213,7 +213,7 @@ function unavailable(cause: unknown): HoldfastError {
   })
 }
 
-/** The same answer for each reason, which only the log has. */
+/** Creates the error of a refused sign-in. It is the same for each reason, which only the log has. */
 function refused(cause?: unknown): HoldfastError {
   return new HoldfastError('INVALID_API_KEY', 'the sign-in was refused: start it again', { cause })
 }

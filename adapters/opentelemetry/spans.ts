@@ -72,7 +72,7 @@ function makeSpan(tracer: Tracer, work: FinishedWork, parent: Context): Context 
   return trace.setSpan(parent, span)
 }
 
-/** The host's own span comes first: its instrumentation has read the headers already. */
+/** Returns the parent of a span: the active span of the host program, or else that of the request's headers. */
 function parentOf(request: FinishedWork['request']): Context {
   const active = context.active()
   if (trace.getSpan(active) !== undefined || request?.traceparent === undefined) return active
@@ -100,7 +100,7 @@ function attributesOf({ request, code, facts }: FinishedWork): Attributes {
   }
 }
 
-/** A refused request is the client's error, and an aborted step is nobody's. */
+/** Returns whether work counts as failed. A refused request (4xx) and an aborted step do not. */
 function isFailure({ request, code }: FinishedWork): boolean {
   return request === undefined ? code !== null && code !== 'ABORTED' : request.status >= 500
 }

@@ -237,8 +237,9 @@ class Run {
   }
 
   /**
-   * First checks that no other run has replaced the manifest. On a file system without locks, two runs can use the
+   * Writes the manifest, which completes the backup. On a file system without locks, another run may have used the
    * directory.
+   * @throws HoldfastError `CONFLICT` if another run has replaced the manifest
    */
   async #complete(previous: AnyManifest | null, manifest: Manifest): Promise<void> {
     const { directory } = this.#to
@@ -273,7 +274,7 @@ function trustsUnchanged(previous: AnyManifest | null): boolean {
   return previous !== null && previous.format !== 'holdfast-backup-1' && (previous.lastFullRead?.damaged ?? 0) === 0
 }
 
-/** This run has read all blocks if the previous backup is not trusted. */
+/** Returns the last full read of a backup. It is this run if the previous backup is not trusted. */
 function fullReadBy(previous: AnyManifest | null, createdAt: number): Manifest['lastFullRead'] {
   if (previous === null) return null
   if (!trustsUnchanged(previous)) return { at: new Date(createdAt).toISOString(), damaged: 0 }

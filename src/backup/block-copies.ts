@@ -41,7 +41,7 @@ const LINK_ATTEMPTS = 3
 const BACKEND = /^\d+$/
 const NO_LINKS = new Set(['EXDEV', 'EPERM', 'EMLINK', 'ENOTSUP', 'EACCES', 'ENOSYS'])
 
-/** The directory has the layout of a data directory. */
+/** Returns the path of a backend's blocks in a backup. The directory has the layout of a data directory. */
 export function storeIn(directory: string, backendId: number): string {
   return join(directory, 'stores', String(backendId))
 }
@@ -232,7 +232,7 @@ async function statOf(path: string): Promise<Stats | null> {
   }
 }
 
-/** A copy stores its time in whole milliseconds. */
+/** Compares times of modification, to the millisecond: a copy stores no fractions. */
 function hasTimeOf(copy: Stats, origin: Stats): boolean {
   return Math.abs(copy.mtimeMs - origin.mtime.getTime()) < 0.5
 }

@@ -181,7 +181,7 @@ class Check {
   }
 }
 
-/** A server may be using the data directory. */
+/** Returns the stores of a data directory, which a server may be using. */
 function storesOf(dataDir: string): BlockFiles[] {
   const ledger = new CopiedLedger(join(dataDir, DATABASE), { readonly: true })
   try {

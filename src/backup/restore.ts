@@ -179,8 +179,8 @@ interface MovedCluster {
 }
 
 /**
- * A cluster directory that was inside the old data directory gets the same relative path. Other directories get a path
- * below `clusters`.
+ * Gives the cluster directories paths in the new data directory. A directory inside the old data directory keeps its
+ * relative path. Any other gets a path below `clusters`.
  */
 async function moveClusters(
   ledger: CopiedLedger,

@@ -189,7 +189,7 @@ export class ClusterRegistry {
     return this.ids.filter(id => this.#systemOf(id) === system)
   }
 
-  /** Null for an absent cluster. */
+  /** Returns a text that is equal for clusters on the same system. Null for an absent cluster. */
   #systemOf(clusterId: string): string | null {
     const { node, dataDir, backend, absent } = this.#definitions.get(clusterId) ?? {}
     if (absent === true) return null
@@ -215,7 +215,7 @@ export class ClusterRegistry {
   }
 }
 
-/** A `BlockStore` already checks hashes itself. */
+/** Returns a reader that checks the hash of each block. A `BlockStore` checks them itself. */
 function checkedReader(backend: LedgerBackend): BlockSource | null {
   const { reader } = backend
   return reader === null || reader instanceof BlockStore ? reader : new CheckedSource(reader)

@@ -42,7 +42,7 @@ export function currentWork(): string | null {
   return storage.getStore()?.name ?? null
 }
 
-/** All work without a name shares one owner. */
+/** Returns the owner whose share the current work uses. All work without a name shares one owner. */
 export function currentOwner(): string {
   const work = storage.getStore()
   return work?.owner ?? work?.name ?? ''

@@ -105,7 +105,10 @@ export class FleetRevisions extends RevisionLog implements Settling {
     await Promise.all([this.#following.stop(), this.#confirming.stop()])
   }
 
-  /** Also waits for the other nodes. If the database cannot be asked about them, this node stands for all. */
+  /**
+   * Waits for this node and the other nodes. If the database does not answer, returns this whole node as pending in
+   * place of the others.
+   */
   override async settled(): Promise<PendingNode[]> {
     const until = this.#parts.clock.now() + WAIT_MS
     const newest = await this.catchUp().catch(() => null)

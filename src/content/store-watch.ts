@@ -70,7 +70,7 @@ export class StoreWatch {
     return this.problem
   }
 
-  /** Never clears a problem, because it does not try to write. */
+  /** Looks for a problem without writing. Never clears a known problem, because only a write shows that it is over. */
   async #glance(): Promise<string | null> {
     this.problem = (await this.#found(() => this.#findPlace())) ?? this.problem
     return this.problem

@@ -33,7 +33,7 @@ const TROUBLES: Readonly<Record<string, DiskTrouble>> = {
   ENOTCONN: 'failed',
   SQLITE_READONLY: 'failed',
 }
-/** By error message of LevelDB, which has no error codes. */
+/** Disk troubles by error message of LevelDB, which has no error codes. */
 const LEVEL_WORDS: ReadonlyArray<readonly [RegExp, DiskTrouble]> = [
   [/^IO error: .*: (No space left on device|Disk quota exceeded)$/, 'full'],
   [/^IO error: .*: Too many open files( in system)?$/, 'short'],

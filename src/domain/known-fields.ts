@@ -10,7 +10,7 @@ type FieldNames = string
 /** Fields of the options of each method of a service, by the method and the position of the argument: `upload.1`. */
 export type CallFields = Readonly<Record<string, FieldNames>>
 
-/** Known fields; those of a field that is itself an options object. */
+/** Known fields by name. A field that is itself an options object has its own known fields, any other has none. */
 interface Fields {
   readonly [name: string]: Fields
 }

@@ -252,7 +252,7 @@ export class CatalogueHolds {
 
 const HOLDS_AT_ONCE = 500
 const BEFORE_ALL: HoldPlace = { ends: -1, id: '' }
-/** The place behind the muted holds of a root. */
+/** Place after all muted holds of a root, which nobody may read. Readable holds follow. */
 const MUTED_ONES: HoldPlace = { ends: MUTED + 1, id: '' }
 const NO_ROOT: HeldRoot = { rootId: 0, healed: false }
 

@@ -48,7 +48,7 @@ export class Claims extends WithStatements {
   readonly #putBytes = this.db.prepare<[number, Uint8Array]>(`
     INSERT OR REPLACE INTO small_blocks (block_id, bytes) VALUES (?, ?)`)
   readonly #dropBytes = this.db.prepare<[number]>('DELETE FROM small_blocks WHERE block_id = ?')
-  // SQLite writes no page for a row that stays the same.
+  // Toggles `inline`, because SQLite writes no page for an unchanged row. `#writeAnew` runs it twice.
   readonly #turn = this.db.prepare<[number]>(
     'UPDATE blocks SET multihash = multihash, inline = 1 - inline WHERE id = ?',
   )

@@ -84,7 +84,7 @@ export function createHeliaNode(options: {
   return withLibp2pLight(helia, { ...common, services: { ...services, dht } })
 }
 
-/** libp2p announces `appendAnnounce` only without `announce`. */
+/** Returns the addresses to announce. libp2p ignores `appendAnnounce` if `announce` has addresses. */
 function announced({ listen, announce }: NetworkSettings, more: string[]) {
   if (announce.length === 0) return { listen, appendAnnounce: more }
   return { listen, announce: [...announce, ...more] }

@@ -91,7 +91,10 @@ function limiting(limits: StreamLimits): StreamMiddleware {
   }
 }
 
-/** A listener for messages would take those that arrive before the protocol's own listener. */
+/**
+ * Aborts a stream that exceeds its limits. Replaces `onData`, because an earlier listener for messages would take those
+ * that arrive before the protocol listens.
+ */
 function limitStream(stream: Stream, { bytes, hasLengths }: StreamLimits): void {
   if (!(stream instanceof AbstractStream)) throw new TypeError('streams have changed: their bytes have no limit')
   const onData = stream.onData.bind(stream)

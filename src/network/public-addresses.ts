@@ -31,7 +31,8 @@ export function leadsInside(address: Multiaddr): boolean {
 }
 
 /**
- * The caller must dial only the returned addresses, because a second lookup of a name could return a private address.
+ * Resolves names, and returns only public addresses. The caller must dial only these, because a second lookup of a name
+ * could return a private address.
  */
 export async function publicAddresses(addresses: readonly Multiaddr[], names: Names): Promise<Multiaddr[]> {
   const found: Multiaddr[] = []

@@ -152,7 +152,7 @@ export class SessionFactory implements BlockFetcher {
     return first === undefined ? this.#stranger(peer, TIER.origin) : this.#peer(first, TIER.origin)
   }
 
-  /** In a private network, routers return only private addresses. */
+  /** Returns a provider that a router named. In a private network, it has a private address, which may be dialled. */
   #found(peer: PeerAddress): BlockProvider {
     return this.#parts.settings.isPublic ? this.#stranger(peer, TIER.found) : this.#peer(peer, TIER.found)
   }

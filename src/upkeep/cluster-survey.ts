@@ -53,7 +53,7 @@ export interface ClusterSurveyParts {
 
 export interface SurveyOptions {
   signal: AbortSignal
-  /** Repairs differences: missing DAGs are due to be sent again, and the others are recorded as confirmed. */
+  /** Repairs differences: sends missing DAGs again, and records the others as confirmed. */
   mend: boolean
   /**
    * Start of the check in ms since the epoch. Default: now. A continued check passes the start of the earlier check,

@@ -30,7 +30,7 @@ export class DueVerification {
     this.#everyMs = parts.everyDays * DAY_MS
   }
 
-  /** The first round begins one interval after the node's first start. Continues a round that a stop has ended. */
+  /** Continues an interrupted round, or waits for the next one. The first is an interval after the node's first start. */
   async start(): Promise<void> {
     const { table, clock } = this.#parts
     if (this.#everyMs === 0) return

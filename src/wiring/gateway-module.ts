@@ -151,7 +151,7 @@ function ownerOf({ access, signIn, storage }: Below, clock: Clock): OwnerOf {
   }
 }
 
-/** A credential that is not valid makes its sender a stranger, so that it changes no answer. */
+/** Returns null for an invalid credential: its sender gets the same answers as a stranger. Throws any other error. */
 function nobody(error: unknown): null {
   if (isHoldfastError(error) && INVALID.has(error.code)) return null
   throw error

@@ -73,7 +73,7 @@ export function shownAccounts({
   }
 }
 
-/** Most commands work without the key. */
+/** Returns a sealing that reads the data key when something first needs it, because most commands work without it. */
 export function keyOnDemand(db: Database, dataDir: string): Sealing {
   const open = (): Sealing => openDataKey(db, resolve(dataDir))
   return {

@@ -58,7 +58,7 @@ export async function openOutageReading(options: EngineOptions): Promise<OutageR
   return { ...reading, api: async () => errorResponse(away(), ''), isOver }
 }
 
-/** Without a database there is no outage. */
+/** Returns whether the catalogue's database answers. True without a database. */
 async function isReachable({ catalogueDatabase }: Setup): Promise<boolean> {
   if (catalogueDatabase === null) return true
   try {

@@ -37,7 +37,7 @@ export async function makeSharedReading(
     const follower = below.gateway.revisions.follow(holder)
     const close = answer({ port: channel.port1, holder, follower }, setup, below)
     shares.add(close)
-    // No change waits for a gateway that is closed, and cannot read any more.
+    // A closed gateway cannot read any more, so changes must not wait for it.
     channel.port1.on('close', () => follower.end())
     return {
       data: dataOf(setup, below, leases.memory, {

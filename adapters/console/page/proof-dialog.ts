@@ -66,7 +66,10 @@ function SecretProof({ way, onEnd }: ProofDialogProps) {
   </${ProofForm}>`
 }
 
-/** The provider opens in another tab, so that this page keeps what the user has typed. That tab hands the answer over. */
+/**
+ * Form that opens the provider in another tab, so that this page keeps what the user has typed. That tab hands the answer
+ * over.
+ */
 function ProviderProof({ onEnd }: Pick<ProofDialogProps, 'onEnd'>) {
   const { client } = useSession()
   const [code, setCode] = useState('')

@@ -29,7 +29,7 @@ export const LOCK_COPIES = `
   SELECT id, state, hold_id AS "holdId" FROM copies WHERE multihash = $1 AND codec = $2 AND owner = $3
   ORDER BY node FOR UPDATE`
 
-/** SQL condition: the node of a root, `nodes`, keeps it for records. It does not lack it, and look for it in vain. */
+/** SQL condition: the node `nodes` keeps a root for records, and has not tried in vain to copy its content. */
 const keepsRoot = (table: string): string => `nodes.state IN ('active', 'retiring')
     AND EXISTS (SELECT 1 FROM records AS kept WHERE kept.root_id = places.id AND kept.hold_id IS NOT NULL)
     AND NOT EXISTS (

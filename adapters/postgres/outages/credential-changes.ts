@@ -77,7 +77,10 @@ export class CredentialChanges implements CatalogueChanges {
     await this.#check()
   }
 
-  /** An answer on the listening connection follows all notices that were sent before. */
+  /**
+   * Waits for the notices that were sent before the call, because an answer on the listening connection follows them.
+   * Returns `notices` if the connection fails.
+   */
   async unsettled(): Promise<string[]> {
     if (this.#ended) return []
     return (

@@ -126,7 +126,7 @@ export class IdentityChecks {
   }
 }
 
-/** A token is good for its own user only, even if somebody swaps two rows. */
+/** Binds a sealed refresh token to its user, so that nobody can use it in the row of another user. */
 function contextOf({ issuer, subject }: IdentityKey): string {
   return `refresh-token ${JSON.stringify([issuer, subject])}`
 }

@@ -56,7 +56,7 @@ export class Proofs {
   }
 
   /**
-   * Never asks other sessions and keys.
+   * Checks that a kept sign-in has a recent proof. Other credentials need none.
    * @throws HoldfastError `proof_required` for a kept sign-in whose last proof is older than 15 minutes. Its detail
    * `proof` is `key`, `password` or `provider`
    */
@@ -108,7 +108,10 @@ export class Proofs {
     return { provedAt: session.provedAt, by: isShort ? 'provider' : 'password' }
   }
 
-  /** Another key could be one that the finder of the sign-in already has, with fewer rights. */
+  /**
+   * Checks that a secret is the key that signed in. Any other key of the account is refused: somebody who took over the
+   * sign-in could have a key with fewer rights.
+   */
   async #checkKey({ consoleOf }: Credential, secret: string): Promise<void> {
     const found = await this.#options.keys.findByHash(hashSecret(secret.trim()))
     if (found === null || found.id !== consoleOf) {

@@ -147,7 +147,10 @@ function* insert(
   return 'inserted'
 }
 
-/** The range begins with the name of versions before 0.4.0. In both databases, `.` follows `-` in the order of names. */
+/**
+ * Returns the range of names of a key's console keys. It begins with the name that versions before 0.4.0 gave. It ends
+ * before `.`, which follows `-` in the order of names in both databases.
+ */
 function consoleKeysOf(accountId: string, parentId: string) {
   const start = consoleKeyName(parentId, '').slice(0, -1)
   return { accountId, parentId, from: start, to: `${start}.` }

@@ -99,7 +99,10 @@ export async function compareOffered(
   return { wrong, others, hidden, lost }
 }
 
-/** Private wins: a record is private if the catalogue or the ledger says so. Returns null if they agree. */
+/**
+ * Returns a record that is private for the catalogue or the ledger, and public for the other: it becomes private.
+ * Returns null if they agree.
+ */
 function hiddenRecord(
   record: HeldRecord,
   owner: number,

@@ -133,8 +133,8 @@ export class RecordPages {
   }
 
   /**
-   * Returns the cached positions. No notification tells when records expire. So while the account has expired records,
-   * their positions are cached apart, until one more record expires or an expired record is removed.
+   * Returns the cached positions of a list. Nothing notifies this cache when a record expires. So a list with expired
+   * records has another cache entry, which is valid only for their current number.
    */
   #placesOf(filter: RecordFilter, live: Live): KnownPlaces {
     const key = keyOf(filter.accountId, filter.multihash, filter.hasExpiration) + (live.expired > 0 ? EXPIRED : '')

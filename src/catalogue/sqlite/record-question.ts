@@ -98,7 +98,7 @@ function wordsOfMatch(block: number, text: string, match: NameMatch): string[] {
   return partWords(block, text).slice(0, MOST_PARTS)
 }
 
-/** The column `folded_name` is null if it would be equal to the name. */
+/** Returns the condition on a name. The column `folded_name` is null if it would be equal to the name. */
 function namedCondition(text: string, match: NameMatch): Condition {
   if (match === 'exact') return { text: 'name = ?', params: [text] }
   if (match === 'partial') return { text: 'instr(name, ?) > 0', params: [text] }

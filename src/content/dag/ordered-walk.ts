@@ -232,7 +232,7 @@ export function giveAway(block: Uint8Array): Uint8Array {
   return block
 }
 
-/** The chunk is empty afterwards. */
+/** Frees the memory of a chunk, which is empty afterwards. */
 export function freeMemory(chunk: Uint8Array): void {
   const { buffer } = chunk
   if (buffer instanceof ArrayBuffer && owned.delete(buffer)) pageMemory.give(buffer)

@@ -193,7 +193,7 @@ export class StagedDag {
     }
   }
 
-  /** The other DAG must be settled and have the same content. */
+  /** Takes the listed files of another staged DAG, which must be settled and have the same content. */
   async takeFilesOf(other: StagedDag): Promise<void> {
     await this.begin()
     await this.#ledger.moveFiles(other.rootId, this.rootId)

@@ -73,7 +73,7 @@ export function rangesOf(
   return rangesOfBlock(blocks, means, file.cid, file.inline)
 }
 
-/** Nothing that the streams keep refers to the bytes, so that a dropped block is free. */
+/** Returns a function that streams ranges of a block. The streams keep no reference to its bytes, which frees them. */
 function rangesOfBlock(blocks: BlockReader, means: AnswerMeans, cid: CID, bytes: Uint8Array) {
   const size = bytes.length
   let loaded: Uint8Array | null = bytes

@@ -77,7 +77,10 @@ const CONTENT = 0x12
 const FILE_SIZE = 0x18
 const BLOCK_SIZE = 0x20
 
-/** `sizes` are the content bytes below each link. */
+/**
+ * Encodes the UnixFS data of a file.
+ * @param sizes bytes of content below each link
+ */
 export function fileData(sizes: readonly number[]): Uint8Array {
   const whole = sizes.reduce((sum, size) => sum + size, 0)
   return Buffer.concat([FILE, number(FILE_SIZE, whole), ...sizes.map(size => number(BLOCK_SIZE, size))])

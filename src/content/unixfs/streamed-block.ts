@@ -44,7 +44,7 @@ export class StreamedBlock {
     this.#size = size
   }
 
-  /** The caller must call {@link drop}, or read the pieces to the end. */
+  /** Reads a block. The caller must call {@link drop}, or read the pieces to the end. */
   static async read(source: Source, means: AnswerMeans, cid: CID, size: number): Promise<StreamedBlock> {
     const block = new StreamedBlock(source, means, cid, size)
     await block.#load()

@@ -82,7 +82,7 @@ export class BulkWork implements ChangeSteps {
     return { ids: rows.map(({ id }) => id), next, isListed: false }
   }
 
-  /** Each step has its own place, because a repetition would find the edited records again. */
+  /** Edits the next records. Stores the place of each step, because a repeated step would find edited records again. */
   async #edit(change: BulkChange): Promise<void> {
     const { bulk, wakeSweeper } = this.#parts
     const { of, edit } = selectionOf(change)

@@ -45,7 +45,7 @@ export class ApartGateway {
   }
 }
 
-/** Redirecting a document to its own host would never end. */
+/** Returns whether a request already names the host of the public URL. Redirecting it there would never end. */
 function sharesHost(asked: string | undefined, publicUrl: string): boolean {
   const { host, protocol } = new URL(publicUrl)
   return new URL(`${protocol}//${asked}`).host === host

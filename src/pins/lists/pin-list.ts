@@ -142,7 +142,7 @@ function itemOf(row: ListedRecord): ListItem {
   return { ...presentRecord(row), parentCid: null, path: null }
 }
 
-/** A file has no record. Its status and expiry are those of the directory. */
+/** Returns a file of a directory as a row of a list. It has no record, so its status and expiry are the directory's. */
 function fileItem(
   parent: RecordRow,
   parentCid: string,

@@ -15,7 +15,7 @@ export const MOST_SORTED = 10_000
 export const MOST_SORTED_META = 4 * 1024 ** 2
 const READ_AT_ONCE = 500
 
-/** Returns null for an order that the catalogue has. */
+/** Returns the order if it sorts whole lists. Null for an order that the catalogue can page by itself. */
 export function sortedOrder(sort: string | undefined): SortedOrder | null {
   return SORTED_ORDERS.find(order => order === sort) ?? null
 }

@@ -69,7 +69,7 @@ export class UploadStaging {
     this.#deletion = deletion
   }
 
-  /** If the upload fails, nothing is stored. */
+  /** Stages and commits an upload. If it fails, nothing is stored. */
   async run<T>(options: UploadOptions, kind: UploadKind, upload: (upload: StagedUpload) => Promise<T>): Promise<T> {
     const { token } = options
     const requester = narrowed(await this.#targets.requester(options.account), token)
@@ -143,8 +143,8 @@ export class UploadStaging {
   }
 
   /**
-   * Call this after the content has been read. If this node may receive the cluster, it keeps the upload, because the
-   * first node of the cluster may be starting and refuse it.
+   * Decides the cluster, expiry and node of an upload, after its content has been read. If this node may receive the
+   * cluster, it keeps the upload, because the first node of the cluster may be starting and refuse it.
    * @throws HoldfastError `CLUSTER_NOT_ALLOWED`, `INVALID_TIMELOCK`, `TIMELOCK_NOT_ALLOWED`; the error of `late`
    */
   async decide(requester: Requester, options: UploadOptions): Promise<Decided> {
