@@ -39,7 +39,7 @@ export interface ClusterRegistry {
    */
   list(options?: { account?: string | undefined }): Promise<Cluster[]>
   /**
-   * Without a name, returns the default cluster's backend.
+   * Returns the backend of a cluster, by default that of the default cluster.
    * @throws HoldfastError `NOT_FOUND`
    * @example const backend = await engine.clusters.backendOf('cl1-eu')
    */

@@ -3,7 +3,7 @@ export function consoleUrl(publicUrl: string | undefined, local: string): string
   return `${publicUrl?.startsWith('https:') ? publicUrl.replace(/\/$/, '') : local}/console/`
 }
 
-/** The token is in the fragment, which browsers send to no server. */
+/** Returns the URL that sets a password. The token is in its fragment, which browsers send to no server. */
 export function passwordLinkUrl(console: string, token: string): string {
   return `${console}#/password?token=${token}`
 }

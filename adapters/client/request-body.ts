@@ -112,7 +112,7 @@ function isStream(source: object): source is WebStream | AsyncIterable<Uint8Arra
   return Symbol.asyncIterator in source || ('getReader' in source && typeof source.getReader === 'function')
 }
 
-/** Node's streams may yield text, which a body would contain as zeros. */
+/** Yields the bytes of a stream. Streams of Node.js may yield text, which a request body would contain as zeros. */
 async function* bytesOfStream(stream: WebStream | AsyncIterable<unknown>): AsyncGenerator<Uint8Array, void> {
   for await (const piece of 'getReader' in stream ? chunksOf(stream) : stream) {
     if (!(piece instanceof Uint8Array)) throw new HoldfastError('VALIDATION', 'the source must be a stream of bytes')

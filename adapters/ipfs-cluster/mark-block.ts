@@ -21,7 +21,7 @@ export interface MarkBlock {
   mark: string
 }
 
-/** A node has exactly one mark block for each root. */
+/** Creates the mark block of a node for a root. It is the same at each call. */
 export async function markBlock(mark: string, identity: DagIdentity): Promise<MarkBlock> {
   const root = cidOf(identity)
   const bytes = dagCbor.encode({ mark, root })

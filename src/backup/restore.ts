@@ -117,7 +117,7 @@ function occupied(dataDir: string, problem: string): HoldfastError {
   return new HoldfastError('DATA_DIR_UNUSABLE', `${dataDir} ${problem}: restore into an empty directory`)
 }
 
-/** First creates a file that prevents engines from starting on the directory. */
+/** Restores a backup. Until the end, a file prevents engines from starting on the directory. */
 async function restoreInto(
   dataDir: string,
   { directory, options, datastore }: { directory: string; options: RestoreBackupOptions; datastore: LevelDatastore },

@@ -121,7 +121,7 @@ export class ClusterWatch {
     }
   }
 
-  /** The time limit also applies if the backend ignores the signal. */
+  /** Asks a backend within a time limit, which also applies if the backend ignores the signal. */
   async #within<T>(ms: number, ask: (signal: AbortSignal) => Promise<T>): Promise<T> {
     const { signal } = this.#ending
     signal.throwIfAborted()

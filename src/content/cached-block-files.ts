@@ -66,7 +66,7 @@ export class CachedBlockFiles extends BlockFiles {
     return super.storedSize(multihash)
   }
 
-  /** If the file is missing, returns the size of the backend's block. */
+  /** Returns the size in bytes of the file, or of the backend's block if the file is missing. */
   override async size(multihash: Uint8Array): Promise<number | null> {
     const here = await this.storedSize(multihash)
     if (here !== null || !this.#external.mayEvict(multihash)) return here
@@ -92,7 +92,7 @@ export class CachedBlockFiles extends BlockFiles {
     return super.remove(multihash)
   }
 
-  /** Concurrent calls share one trim. */
+  /** Evicts blocks until the cache fits. Concurrent calls share one trim. */
   override trim(): Promise<void> {
     return this.#trimSome(CHECKED_PER_TRIM)
   }
@@ -113,7 +113,7 @@ export class CachedBlockFiles extends BlockFiles {
     }
   }
 
-  /** If the trim fails, the next one checks the remaining files again. */
+  /** Starts a trim of a few files. If it fails, the next one checks the remaining files again. */
   #trimSoon(): void {
     this.#trimSome(CHECKED_PER_WRITE).catch(() => undefined)
   }

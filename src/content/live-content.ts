@@ -23,7 +23,7 @@ export interface LeasedContent {
   liveUntil: number | null
   /** Id of the root in the ledger. Null for content without a record. */
   rootId: number | null
-  /** Further calls have no effect. */
+  /** Ends the lease. Further calls have no effect. */
   release(): void
 }
 

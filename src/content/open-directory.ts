@@ -103,7 +103,7 @@ export class OpenDirectory {
     }
   }
 
-  /** The caller closes the directory. */
+  /** Opens a directory inside this one, which the caller closes. */
   directory(name: string, seen: BigIntStats): Promise<OpenDirectory> {
     const byHandle = this.#handle !== null
     return OpenDirectory.#openSame(join(this.#base, name), join(this.#path, name), seen, byHandle)

@@ -58,7 +58,7 @@ export function directoryName({ root, names }: ServerDirectory): string {
   return names.at(-1) ?? basename(root)
 }
 
-/** Both must be real paths. */
+/** Returns whether a path is the root or below it. Both must be real paths. */
 export function isInside(root: string, path: string): boolean {
   const way = relative(root, path)
   return way === '' || (way !== '..' && !way.startsWith(`..${sep}`) && !isAbsolute(way))

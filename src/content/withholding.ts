@@ -94,7 +94,7 @@ export class Withholding {
     this.#look()
   }
 
-  /** The next start continues with the following step. */
+  /** Stops after the current step. The next start continues with the following one. */
   async stop(): Promise<void> {
     this.#cancelTimer()
     await this.#walks.stop()

@@ -54,7 +54,7 @@ export function sealingWith(key: Uint8Array, random: (length: number) => Uint8Ar
   }
 }
 
-/** The id reveals nothing about the key. */
+/** Returns an id of a key, which reveals nothing about it. */
 export function sealingKeyId(key: Uint8Array): string {
   return createHash('sha256').update('holdfast data key').update(key).digest('hex').slice(0, 32)
 }

@@ -33,7 +33,7 @@ export function unkeptIn(given: unknown, field: string): string | null {
   return null
 }
 
-/** An instance of a class is not a plain object. */
+/** Returns whether a value is a plain object. An instance of a class is none. */
 function isPlain(value: unknown): value is object {
   if (typeof value !== 'object' || value === null) return false
   const prototype: unknown = Object.getPrototypeOf(value)

@@ -230,7 +230,7 @@ export class Claims extends WithStatements {
     return this.#queue.run(work, { durable: false })
   }
 
-  /** The caller must have synced the files and directory entries of the blocks. */
+  /** Marks blocks as durable. The caller must have synced their files and directory entries. */
   markDurable(blockIds: readonly number[]): Promise<void> {
     return this.#queue.run(
       () => {

@@ -99,7 +99,7 @@ export class OpenBlocks extends WithStatements {
       .map(({ id }) => id)
   }
 
-  /** A block has a different id on each backend. */
+  /** Returns the ids of a block. It has a different id on each backend. */
   idsOf(multihash: Uint8Array): number[] {
     return this.#idsOf.all(multihash).map(({ id }) => id)
   }

@@ -121,7 +121,7 @@ export class RootTable extends WithStatements {
     return Number(this.#stage.run(backendId, now).lastInsertRowid)
   }
 
-  /** The caller adds the blocks of the root in the same transaction. */
+  /** Inserts a root. The caller adds its blocks in the same transaction. */
   insert(backendId: number, dag: WholeDag, now: number): number {
     const { codec, multihash, owner } = dag
     return Number(this.#insert.run(backendId, codec, multihash, owner, ...sizesOf(dag), now).lastInsertRowid)
@@ -134,7 +134,7 @@ export class RootTable extends WithStatements {
     throw new HoldfastError('INTERNAL_ERROR', `root ${rootId} is not being staged`)
   }
 
-  /** The collector later deletes the blocks that only this root needs. */
+  /** Drops a root. The collector later deletes the blocks that only this root needs. */
   drop(rootId: number): void {
     this.#drop.run(rootId)
   }
@@ -203,7 +203,7 @@ export class RootTable extends WithStatements {
     return this.#dropped.all(upTo, limit).map(row => row.id)
   }
 
-  /** Each new root has a greater id than all earlier roots. */
+  /** Returns the id of the newest root. Each new root has a greater id than all earlier roots. */
   lastId(): number {
     return this.#lastId.get()?.id ?? 0
   }

@@ -79,7 +79,7 @@ function checkArrivals(nodes: readonly NodeRow[], { name, id }: NodeRow): void {
   throw new HoldfastError('CONFLICT', `the content of ${other.id} still moves to ${id}: ${remedy}`)
 }
 
-/** New content must no longer arrive on the node. So every node must have been started with another configuration. */
+/** Checks that no node was started with a cluster on the retiring node, where new content would still arrive. */
 function checkClusters(nodes: readonly NodeRow[], id: string, to: string): void {
   for (const { id: by, clusters, copySets, state } of nodes) {
     if (state === 'forgetting') continue

@@ -135,7 +135,7 @@ async function noteReturn(sql: Sql, problem: string, name: string): Promise<SetB
   return setBack
 }
 
-/** Content must not arrive on a node that retires, or on one that has ended. */
+/** Checks that no cluster is configured on a node that retires or has ended, where content must not arrive. */
 function checkClusters(
   all: readonly NodeRow[],
   address: Joining['address'],

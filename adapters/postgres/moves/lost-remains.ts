@@ -61,7 +61,10 @@ export class LostRemains {
     return true
   }
 
-  /** Another node that has a copy takes over the rest. If a removal is undone, the content of its records is fetched like any other. */
+  /**
+   * Takes the holds of a lost node from removed records, unless another node has a copy, which takes them over. If such
+   * a removal is undone, the content is fetched like any other.
+   */
   async #removedRecords({ name }: LostNode): Promise<void> {
     await this.#each<string>(
       '',
@@ -79,7 +82,7 @@ export class LostRemains {
     )
   }
 
-  /** Without a removed record that has a hold of the node, no later undo restores one with it. */
+  /** Returns whether a record still has a hold of the node. An undo would restore a removed one with it. */
   async #has(table: 'records' | 'removed_records', { name }: LostNode): Promise<boolean> {
     let has = false
     await this.#each<string>('', { table, isLost: IS_HELD, of: name }, async () => {
@@ -97,7 +100,7 @@ export class LostRemains {
     )
   }
 
-  /** Nobody can take the offers any more. */
+  /** Deletes the offers of a lost node, which nobody can take any more. */
   async #offers({ name }: LostNode): Promise<void> {
     const text = `DELETE FROM offers WHERE node = $1
       AND record_id = ANY (ARRAY(SELECT record_id FROM offers WHERE node = $1 ORDER BY record_id LIMIT $2))`
@@ -112,7 +115,7 @@ export class LostRemains {
     })
   }
 
-  /** The walk that began when the node was given up has found other nodes for them. */
+  /** Deletes the copies on a lost node. The walk that began when it was given up has found other nodes for them. */
   async #copies({ name }: LostNode): Promise<void> {
     await this.#each<number>(0, { table: 'copies', isLost: 'node = $2', of: name }, (sql, ids) =>
       sql.run('DELETE FROM copies WHERE id = ANY($1)', [ids]),

@@ -25,7 +25,7 @@ export function generateSecret(random: RandomBytes = systemRandom): ApiKeySecret
   return { id, prefix, secret: `${prefix}_${randomId(random, SECRET_BYTES)}` }
 }
 
-/** The catalogue finds keys by this hash. */
+/** Returns the hash of a secret, by which the catalogue finds the key. */
 export function hashSecret(secret: string): Uint8Array {
   return hash('sha256', secret, 'buffer')
 }

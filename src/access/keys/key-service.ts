@@ -55,7 +55,7 @@ export class KeyService implements Keys {
   }
 
   /**
-   * As {@link Keys.generate}. With `confirm` also a key that keeps a sign-in creates keys, in the name of its key.
+   * Creates a key as {@link Keys.generate} does. With `confirm`, a key that keeps a sign-in may also create keys.
    * @param confirm asks the caller for a proof. An upload token needs none
    */
   async generate(principal: Principal, input: KeyInput, code?: string, confirm?: Confirm): Promise<NewKey> {

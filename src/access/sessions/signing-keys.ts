@@ -43,7 +43,7 @@ export class SigningKeys {
     return this.#fresh() ?? this.#rotated()
   }
 
-  /** If the id is unknown, reads the store, because another node may have created the key. */
+  /** Finds a key by its id. If the id is unknown, reads the store, because another node may have created the key. */
   async find(kid: string): Promise<webcrypto.CryptoKey | undefined> {
     if (this.#known(kid) === undefined) await this.#load()
     return this.#known(kid)

@@ -5,7 +5,7 @@ const CODES = 10
 /** 80 bits make sixteen base32 characters. Such a code cannot be guessed, even if its hash is fast to compute. */
 const BYTES = 10
 
-/** Each code works once. */
+/** Generates the recovery codes of a second factor. Each code works once. */
 export function generateRecoveryCodes(random: RandomBytes): string[] {
   return Array.from({ length: CODES }, () => base32.baseEncode(random(BYTES)).replace(/.{4}(?=.)/g, '$&-'))
 }

@@ -15,7 +15,7 @@ export const DROP_LINK = sql`DELETE FROM password_links WHERE account_id = :acco
 
 type LinkStore = Pick<AccountStore, 'putPasswordLink' | 'hasPasswordLink' | 'usePasswordLink'>
 
-/** Each rule that changes a link locks its account first. */
+/** Returns the store of password links. Each rule that changes a link locks its account first. */
 export function passwordLinkRules(driver: CatalogueDriver): LinkStore {
   return {
     putPasswordLink: link =>

@@ -83,7 +83,7 @@ export class StagedDag {
     return this.#newCharge
   }
 
-  /** The caller must have put all blocks. */
+  /** Returns the sizes of the DAG. The caller must have put all blocks. */
   sizes(contentSize: number): DagSizes {
     const { dagSize, blockCount: blocks, charge, fileCount } = this
     return { contentSize, dagSize, blocks, charge, fileCount }

@@ -64,7 +64,7 @@ export class StreamedBlock {
     return this.#bytes?.length ?? this.#size
   }
 
-  /** If memory is plentiful, yields the bytes as one piece, which the reader frees. */
+  /** Yields a range of the block. If memory is plentiful, it is one piece, which the reader frees. */
   async *pieces(start: number, end: number): AsyncGenerator<Uint8Array, void, undefined> {
     const bytes = this.#bytes
     if (bytes === null || this.#means.memory.isScarce) return yield* this.#slices(start, end)
