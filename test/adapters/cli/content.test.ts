@@ -80,7 +80,7 @@ test('a private upload has no link, and is read with get', async () => {
   expect((await run('upload', '--private', file)).stdout).toBe(`${cid}  ${file}\n`)
 })
 
-test('content is public if asked for, though the account's default is private', async () => {
+test('content is public if asked for, where private is the default', async () => {
   const file = join(await makeFiles('shown', { 'a.txt': 'for everybody' }), 'a.txt')
   const hidden = join(await makeFiles('hidden', { 'a.txt': 'for its account by default' }), 'a.txt')
   const car = join(directory.path, 'shown.car')
