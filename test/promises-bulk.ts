@@ -779,8 +779,15 @@ export const bulkPromises: readonly KeptPromise[] = [
   {
     promise: 'an edit gives no record a name over the limit',
     file: 'src/catalogue/bulk-edits.ts',
-    find: "if (name === '' || name.length > LONGEST_NAME)",
+    find: "if (name === '' || isOverlongName(name))",
     replace: "if (name === '')",
+    test: rule('renames many records'),
+  },
+  {
+    promise: 'an edit counts the characters of a name, not its code units',
+    file: 'src/catalogue/bulk-edits.ts',
+    find: 'isOverlongName(name)',
+    replace: 'name.length > 255',
     test: rule('renames many records'),
   },
   {

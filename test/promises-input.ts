@@ -10,10 +10,25 @@ const everyday = 'test/pins/everyday.test.ts'
 const texts = 'test/wiring/given-texts.test.ts'
 const sender = 'test/features/webhooks/webhook-sender.test.ts'
 const inflated = 'test/content/car/inflated.test.ts'
+const records = 'test/pins/records.test.ts'
 const fields = 'MUST refuse a field with U+0000 or half a'
 
 /** Promises on what clients send, and on what they learn by it. */
 export const inputPromises: readonly KeptPromise[] = [
+  {
+    promise: 'a name of 255 characters may take 510 code units',
+    file: 'src/catalogue/overlong-name.ts',
+    find: ' && (name.length > 2 * LONGEST_NAME || [...name].length > LONGEST_NAME)',
+    replace: '',
+    test: { file: records, name: 'a name of 255 code points' },
+  },
+  {
+    promise: 'a search takes each name that a record may have',
+    file: 'src/pins/lists/list-search.ts',
+    find: '!isOverlongName(text)',
+    replace: 'text.length <= LONGEST_NAME',
+    test: { file: records, name: 'a name of 255 code points' },
+  },
   {
     promise: 'an unknown key of the configuration names its likeness',
     file: 'src/config/schema-problem.ts',

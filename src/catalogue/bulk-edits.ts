@@ -1,6 +1,7 @@
 import type { Visibility } from '../domain/visibility.ts'
 import { PUBLIC } from '../ledger/possessor.ts'
-import { LONGEST_NAME, type RecordRow } from './records.ts'
+import { isOverlongName } from './overlong-name.ts'
+import type { RecordRow } from './records.ts'
 
 /** How a job edits each of its records. Fields that are absent change nothing. */
 export interface BulkEdit {
@@ -27,7 +28,7 @@ export function editedRecord(
     const before = row.name ?? row.customName ?? row.originalName ?? row.cid
     const replaced = rename.find === '' ? before : before.replaceAll(rename.find, () => rename.replace)
     const name = `${rename.prefix}${replaced}${rename.suffix}`.trim()
-    if (name === '' || name.length > LONGEST_NAME) return 'VALIDATION'
+    if (name === '' || isOverlongName(name)) return 'VALIDATION'
     if (name !== before) Object.assign(after, { name, customName: name })
   }
   if (expiresAt !== undefined) after.expiresAt = expiresAt

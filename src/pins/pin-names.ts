@@ -1,3 +1,4 @@
+import { isOverlongName } from '../catalogue/overlong-name.ts'
 import { LONGEST_NAME } from '../catalogue/records.ts'
 import { invalid } from '../domain/errors.ts'
 import type { PinNames } from './pin-types.ts'
@@ -26,7 +27,7 @@ export function storedNames(names: PinNames): StoredNames {
 
 /** Returns a part of a name, with its spaces. @throws HoldfastError `VALIDATION` */
 function checkedText(field: string, value = ''): string {
-  if (value.length > LONGEST_NAME) throw invalid(`${field} must have at most ${LONGEST_NAME} characters`)
+  if (isOverlongName(value)) throw invalid(`${field} must have at most ${LONGEST_NAME} characters`)
   if (value.search(CONTROL) !== -1) throw invalid(`${field} must have no control characters`)
   return value
 }

@@ -14,14 +14,17 @@ export const editRules: readonly ContentRule[] = [
       const { records } = catalogue
       await commit(catalogue, [record('r1'), record('r2', { dag: dagOf('b'), name: null, cid: 'cidtwo' })])
       await commit(catalogue, [record('long', { name: 'a'.repeat(250) }), record('theirs', { accountId: 'two' })])
-      const selected = ['r1', 'r2', 'long', 'theirs', 'none']
+      // Over the limit in code units, but not in characters.
+      await commit(catalogue, [record('wide', { name: '😀'.repeat(200) })])
+      const selected = ['r1', 'r2', 'long', 'theirs', 'none', 'wide']
       const { edited, failures } = await edit(catalogue, selected, {
         rename: { find: 'r', replace: 'report ', prefix: 'new ', suffix: '.txt' },
       })
-      assert.deepEqual(ids(edited).toSorted(), ['r1', 'r2'])
+      assert.deepEqual(ids(edited).toSorted(), ['r1', 'r2', 'wide'])
       const named = async (id: string) => [(await records.get(id))?.name, (await records.get(id))?.customName]
       assert.deepEqual(await named('r1'), ['new report 1.txt', 'new report 1.txt'])
       assert.deepEqual(await named('r2'), ['new cidtwo.txt', 'new cidtwo.txt'])
+      assert.equal((await named('wide'))[0], `new ${'😀'.repeat(200)}.txt`)
       assert.deepEqual(await named('theirs'), ['theirs', null])
       assert.deepEqual(new Map(failures.map(({ uploadId, code }) => [uploadId, code])), FAILURES)
       const names = [{ text: 'report', match: 'ipartial' as const }]

@@ -89,6 +89,20 @@ describe('records', () => {
     })
   })
 
+  test('a name of 255 code points is kept and found', async () => {
+    await withEngine(async test => {
+      const name = '😀'.repeat(255)
+      expect((await upload(test, { customName: name })).record.name).toBe(name)
+      expect((await test.engine.pins.list({ account: test.account, name })).total).toBe(1)
+      for (const long of [`${name}x`, 'x'.repeat(1_000)]) {
+        await expect(upload(test, { customName: long })).rejects.toMatchObject({ code: 'VALIDATION' })
+        await expect(test.engine.pins.list({ account: test.account, name: long })).rejects.toMatchObject({
+          code: 'VALIDATION',
+        })
+      }
+    })
+  })
+
   test('a name that is cut is answered as stored', async () => {
     await withEngine(async test => {
       const { record } = await upload(test, { name: `${'x'.repeat(254)}\u{1F600}` })

@@ -1,3 +1,4 @@
+import { isOverlongName } from '../../catalogue/overlong-name.ts'
 import { LONGEST_NAME, type NameMatch, type RecordFilter, type RecordSearch } from '../../catalogue/records.ts'
 import { instantOf } from '../../domain/date-time.ts'
 import { invalid } from '../../domain/errors.ts'
@@ -55,7 +56,7 @@ function isGiven(value: unknown): boolean {
 
 function namesOf(field: string, text: string | undefined, match: NameMatch): RecordSearch['names'] {
   if (text === undefined || text === '') return []
-  if (typeof text === 'string' && text.length <= LONGEST_NAME) return [{ text, match }]
+  if (typeof text === 'string' && !isOverlongName(text)) return [{ text, match }]
   throw invalid(`${field} must be text of at most ${LONGEST_NAME} characters`)
 }
 
