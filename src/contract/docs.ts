@@ -1,27 +1,9 @@
-import { Type } from 'typebox'
 import { PAGE_HEADERS } from '../gateway/pages/html.ts'
 import { text } from './answer-fields.ts'
 import { type ContractRoute, route } from './contract-route.ts'
 import { type OpenApiDocument, openApiDocument } from './openapi/openapi-document.ts'
 import { documentationPage } from './openapi/openapi-page.ts'
-
-/** Returns the route that serves an OpenAPI document as JSON. The first request builds the document. */
-export function openApiRoute(summary: string, documentOf: (version: string) => OpenApiDocument): ContractRoute {
-  let body: string | undefined
-  return route({
-    method: 'GET',
-    path: '/openapi.json',
-    access: 'public',
-    tag: 'Node',
-    summary,
-    answers: { 200: { media: 'application/json', schema: Type.Object({}, { additionalProperties: true }) } },
-    handler: (_, { version }) => {
-      body ??= JSON.stringify(documentOf(version))
-      const headers = { 'content-type': 'application/json; charset=utf-8', 'cache-control': 'no-cache' }
-      return { status: 200, headers, body }
-    },
-  })
-}
+import { openApiRoute } from './openapi-route.ts'
 
 /**
  * Returns the routes that serve the OpenAPI document as JSON and as a page. The first request builds the document.

@@ -1,7 +1,7 @@
 import { Type } from 'typebox'
 import type { ContractRoute } from '../../contract/contract-route.ts'
-import { openApiRoute } from '../../contract/docs.ts'
 import { type DescribedApi, openApiDocument } from '../../contract/openapi/openapi-document.ts'
+import { openApiRoute } from '../../contract/openapi-route.ts'
 import { PUBLIC_NOTICE } from '../../domain/public-notice.ts'
 import { psaRoutes } from './psa-pins.ts'
 

@@ -48,14 +48,20 @@ describe('an empty value', () => {
       'upload --name',
       'import --name',
       'pin --name',
+      // feature: bulk
       'job edit --find',
       'job edit --replace',
       'job edit --prefix',
       'job edit --suffix',
+      // end
       'account create --name',
       'key create --label',
     ])
-    const given = readArguments(['--find', 'draft ', '--replace', ''], COMMAND_TABLE['job edit'])
-    expect(given.flags).toMatchObject({ find: 'draft ', replace: '' })
+    const given = readArguments(['file', '--name', ''], COMMAND_TABLE.upload)
+    expect(given.flags).toMatchObject({ name: '' })
+    // feature: bulk
+    const edit = readArguments(['--find', 'draft ', '--replace', ''], COMMAND_TABLE['job edit'])
+    expect(edit.flags).toMatchObject({ find: 'draft ', replace: '' })
+    // end
   })
 })
