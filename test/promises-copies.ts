@@ -21,6 +21,13 @@ const promises: readonly KeptPromise[] = [
     test: copies('private content is copied, listed, repaired'),
   },
   {
+    promise: 'a change of the visibility loses no content of which only a copy is sound',
+    file: 'src/upkeep/copy-runner.ts',
+    find: 'keptBeside(readerOf(nodes), home.reader)',
+    replace: 'readerOf(nodes)',
+    test: between('a change of the visibility keeps'),
+  },
+  {
     promise: 'a damaged private copy is repaired, whatever the number of its account',
     file: 'adapters/postgres/moves/postgres-reconciliation.ts',
     find: '$4::bigint = 0',

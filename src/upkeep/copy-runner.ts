@@ -190,6 +190,20 @@ function jobsOf(parts: CopyRunnerParts, lane: Lane): JobKind<DueCopy, CopyAttemp
   }
 }
 
+/**
+ * Returns a source that reads blocks from other nodes, or else from this one. After a change of the visibility, this node
+ * has the blocks of the ended copy until the next collection. They may be the only sound ones.
+ */
+function keptBeside(others: BlockSource, own: BlockSource): BlockSource {
+  return {
+    read: (cid, options) =>
+      others.read(cid, options).catch((error: unknown) => {
+        options?.signal?.throwIfAborted()
+        return own.read(cid, options).catch(() => Promise.reject(error))
+      }),
+  }
+}
+
 function attemptAt(job: DueCopy, { copies, homeOf, readerOf }: CopyRunnerParts, lane: Lane): CopyAttempt {
   const ending = new AbortController()
   const { signal } = ending
@@ -201,7 +215,7 @@ function attemptAt(job: DueCopy, { copies, homeOf, readerOf }: CopyRunnerParts, 
       const nodes = await copies.sourcesOf(copy)
       if (nodes.length === 0) throw new HoldfastError('UNAVAILABLE', 'no other node has the content')
       const home = homeOf(copy.clusterId)
-      const source = readerOf(nodes)
+      const source = keptBeside(readerOf(nodes), home.reader)
       const paced: BlockSource = {
         read: async (cid, options) => {
           const bytes = await source.read(cid, options)

@@ -134,6 +134,23 @@ describe('copies between nodes', { timeout: 120_000, ...needsPostgres }, () => {
     })
   })
 
+  test('a change of the visibility keeps the only sound blocks', async () => {
+    await withCopies(async fleet => {
+      const [a, ...others] = fleet.nodes as [FleetNode, FleetNode, FleetNode]
+      const { cid, uploadId } = await upload(fleet, 'large', LARGE)
+      await fleet.done()
+      const files = (await filesIn(join(a.dataDir, 'blocks'))).filter(file => file.endsWith('.data'))
+      await rm(join(a.dataDir, 'blocks', files[0] ?? ''))
+      await a.engine.pins.setVisibility({ account: fleet.account, uploadId, visibility: 'private' })
+      await fleet.done()
+      for (const { engine } of others) await engine.collect({ graceSeconds: 0 })
+      expect((await a.engine.reconcile()).found).toEqual({ 'block-lost': 1 })
+      await fleet.done()
+      expect((await a.engine.verify()).damaged).toEqual([])
+      expect(await statusOf(fleet, a, cid)).toBe('pinned')
+    })
+  })
+
   test('a damaged block waits for an absent node with a copy', async () => {
     await withCopies(async fleet => {
       const [a, ...others] = fleet.nodes as [FleetNode, FleetNode, FleetNode]
