@@ -126,7 +126,7 @@ export interface RecordSearch {
   /** Empty for all types. */
   types: ReadonlyArray<RecordRow['type']>
   statuses: readonly PinStatus[]
-  /** Null for both. */
+  /** Null for public and private records. */
   visibility: VisibilityFilter | null
   multihashes: readonly Uint8Array[]
   /** Exclusive bounds of the creation time, in milliseconds since the epoch. */

@@ -154,7 +154,7 @@ function endRound(): void {
   if (waiting.size > 0) schedule()
 }
 
-/** Returns the current time in ms. */
+/** Ends the running turn, and charges its time to its owner. Returns the current time in ms. */
 function chargeTurn(): number {
   const now = loopTime()
   if (served !== null) waiting.charge(served.owner, now - served.since)

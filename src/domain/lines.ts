@@ -1,5 +1,5 @@
 /**
- * Skips empty lines.
+ * Yields the lines of a text in UTF-8, trimmed, without empty ones.
  * @param options.longest maximum size of a line in bytes
  * @param options.tooLong returns the error to throw for a longer line
  */

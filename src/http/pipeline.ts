@@ -25,7 +25,7 @@ export interface ApiDependencies {
   authentication: Pick<Authenticator, 'authenticate'>
   authorization: Pick<ScopePolicy, 'check' | 'checkSession' | 'checkOwner' | 'checkNoUploadToken'>
   limits: Pick<RequestLimits, 'take' | 'takeFailure'>
-  /** Null records nothing. */
+  /** Where requests with an audited action are recorded. Null to record none. */
   audit?: AuditSink | null
   /** Null on a single node. */
   otherNodes?: OtherNodes | null

@@ -32,8 +32,9 @@ export interface OutageReading extends Reading {
 }
 
 /**
- * Opens the public content of this node to read, by the last change of the catalogue that the node has confirmed. The
- * rest is 503. Returns null if the database answers, or if the ledger may be older than that change.
+ * Opens the public content of this node for reading while the database of the catalogue does not answer. All other
+ * requests get the status 503. Returns null if the database answers, or if this node may lack a change that it has
+ * confirmed.
  *
  * @throws HoldfastError `DATA_DIR_UNUSABLE`
  */

@@ -145,7 +145,7 @@ function readinessBy(calls: PortCalls): () => Promise<GatewayStatus> {
     asked ??= ask().finally(() => {
       asked = null
     })
-    // Without an engine, the thread ends.
+    // The question fails if the engine has ended, and then the thread ends, too.
     return asked.catch(() => 'stopping')
   }
 }

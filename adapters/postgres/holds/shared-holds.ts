@@ -220,7 +220,7 @@ export class SharedHolds {
       found = due.length
       if (found === 0) break
       await this.#ledger.setEnds(due)
-      // An end that has changed meanwhile is still due.
+      // A hold whose end has changed again since it was read stays due.
       await this.#database.command(
         `UPDATE holds SET new_end = NULL FROM unnest($1::text[], $2::bigint[]) AS stored (id, ends)
          WHERE holds.id = stored.id AND new_end = stored.ends`,

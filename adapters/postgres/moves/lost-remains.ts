@@ -115,7 +115,7 @@ export class LostRemains {
     })
   }
 
-  /** Deletes the copies on a lost node. The walk that began when it was given up has found other nodes for them. */
+  /** Deletes the copies on a lost node. When the node was given up, a walk began, which has found other nodes for them. */
   async #copies({ name }: LostNode): Promise<void> {
     await this.#each<number>(0, { table: 'copies', isLost: 'node = $2', of: name }, (sql, ids) =>
       sql.run('DELETE FROM copies WHERE id = ANY($1)', [ids]),

@@ -111,7 +111,7 @@ export class RecordPages {
       if (total === null) list.countOn()
       else if (offset >= total) return { rows: [], total }
       else if (list.isNear(offset)) return { rows: list.rows(offset, limit), total }
-      // Removals during the count can leave the stride empty. The nearest cached position is then close enough.
+      // If records were removed during the count, no row may be left to step over. The page is then near enough to read.
       else if (!list.stride(offset, total)) return { rows: list.rows(offset, limit), total }
       if (turnSpent()) await nextTurn()
       counts = this.#records.counts(filter.accountId, filter.now)
