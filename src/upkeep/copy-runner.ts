@@ -36,7 +36,10 @@ export interface CopyRunnerParts {
 const AT_ONCE = 16
 /** Copies that are made again, or repaired, concurrently. */
 const REPAIRS_AT_ONCE = 8
-/** Copies leave free so many times the reserve of uploads. A full node has room again only above another limit. */
+/**
+ * Free space at which a node takes no more copies (`full`), and above which it takes copies again (`roomy`), in reserves of
+ * uploads.
+ */
 const RESERVES = { full: 2, roomy: 3 }
 const FIRST_RETRY_MS = 1_000
 const LONGEST_RETRY_MS = 300_000

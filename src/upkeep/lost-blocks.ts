@@ -40,7 +40,7 @@ export interface SeeOptions {
 
 export class LostBlocks {
   readonly #parts: LostBlocksParts
-  /** Blocks that a node may have which was away, by id. */
+  /** Lost blocks that a node may bring back when it returns, by id. */
   readonly #waiting = new Map<number, () => void>()
 
   constructor(parts: LostBlocksParts) {

@@ -41,8 +41,8 @@ export interface BegunHold extends PlacedHold {
 const HAS_ROOT = 'COALESCE(root_id, 0) <> 0'
 
 /**
- * SQL expression: the name `$1` of a node; null, which is refused, after the node was given up. A process that was cut off
- * from the database may still run as such a node.
+ * SQL expression: the name `$1` of a node, or null if the node was given up. The column refuses null. This stops a
+ * process that was cut off from the database and still runs as such a node.
  */
 export const UNLESS_ENDED = `CASE WHEN EXISTS (
   SELECT 1 FROM nodes WHERE name = $1 AND state NOT IN ('active', 'retiring')) THEN NULL ELSE $1 END`

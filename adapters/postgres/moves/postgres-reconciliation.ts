@@ -26,7 +26,7 @@ const STEP = 50
 const ROOT_OF_DAG = `
   SELECT id FROM roots WHERE multihash = $1 AND codec = $2 AND backend_id = $3
     AND ((owner = 0 AND $4::bigint = 0) OR (owner <> 0 AND owner = $4))`
-/** The records of a damaged copy are on other nodes. */
+/** Marks copies of this node as damaged, so that they are made again. Their records are on other nodes. */
 const DAMAGED_COPY = `
   UPDATE copies SET state = 'damaged', due_at = 0
   WHERE root_id = (${ROOT_OF_DAG}) AND state IN ('have', 'surplus', 'going')`

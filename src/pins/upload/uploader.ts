@@ -33,7 +33,7 @@ import type { Decided, StagedUpload, UploadStaging } from './upload-staging.ts'
 
 /**
  * `names` is a function if the path is known only after the content. The uploaded directory itself has no names.
- * `isCounted` if a client names the directory, so that the plan bounds it.
+ * `isCounted` if a client names the directory: the limits of the plan apply to it.
  */
 type StoredEntry = { attributes: StoredAttributes } & (
   | { kind: 'file'; names: string[] | (() => string[]); content: ByteSource }
